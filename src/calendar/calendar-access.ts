@@ -28,6 +28,7 @@ export type CalendarsAlone = Omit<
   | 'read'
   | 'removal'
   | 'revisionsOf'
+  | 'unansweredIn'
   | 'unansweredOf'
 >;
 
@@ -134,6 +135,14 @@ export function defaultCalendarOf(
     if (calendar?.kinds.includes(kind) === true && calendar.subscribed !== true) return calendar;
   }
   return writableOwn(calendars, user).find(({ kinds }) => kinds.includes(kind));
+}
+
+/** The calendars in whose owner's name a person answers: their own, and those of which they are the delegate, by id. */
+export function answeredBy(calendars: CalendarsAlone, user: string): AccessibleCalendar[] {
+  return calendars
+    .servedTo(user)
+    .filter(({ access, calendar }) => ACCESS_RANK[access] >= ACCESS_RANK.delegate && calendar.subscribed !== true)
+    .toSorted((one, other) => (one.calendar.id < other.calendar.id ? -1 : 1));
 }
 
 /** A person's own calendars but those that follow a feed, whose entries nobody here wrote. */

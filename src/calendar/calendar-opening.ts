@@ -20,7 +20,8 @@ import { ReminderSchedule, type Reminded, type ReminderScheduleOptions } from '.
 import type { AnswerUpdates } from './scheduling/answer-updates.ts';
 import type { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
-import { ChangeAnnouncer, type CalendarNotice } from './change-announcer.ts';
+import { noticeOf } from './scheduling/proposal-intake.ts';
+import { ChangeAnnouncer, type CalendarNotice, type ProposalNotice } from './change-announcer.ts';
 import type { DavContext } from './dav/dav-context.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { MeetingFollower } from './meetings/meeting-follower.ts';
@@ -50,7 +51,7 @@ export interface CalendarOpeningOptions {
   readonly meetings: EntryMeetings;
   readonly authenticate: Authenticate;
   /** Tells the sockets of people on every messaging thread. */
-  readonly tell: (told: CalendarNotice | Reminded) => Promise<void>;
+  readonly tell: (told: CalendarNotice | ProposalNotice | Reminded) => Promise<void>;
   /** Whose word about the senders of calendar mail counts. @throws Refusal `encryption_locked`. */
   readonly mailTrust: MailIntakeServicesOptions['trust'];
   /** Makes the way to people outside. */
@@ -89,9 +90,15 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   });
   // Nobody yet while the calendars are opened: what changes meanwhile is caught up with right after.
   const followers: { changed: () => void }[] = [];
-  const calendars = openStore(options, (calendar, shutOut) => {
-    announcer.changed(calendar, shutOut);
-    for (const one of followers) one.changed();
+  const calendars: Calendars = openStore(options, {
+    onChange: (calendar, shutOut) => {
+      announcer.changed(calendar, shutOut);
+      for (const one of followers) one.changed();
+    },
+    onTopic: (owner, topic) => {
+      const notice = noticeOf(calendars, owner, topic);
+      if (notice !== undefined) void tell(notice);
+    },
   });
   const services = await makeCalendarServices({
     ...options,
@@ -147,7 +154,7 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
 /** The store of the folder, with what it has to ask of people. */
 function openStore(
   { access, accounts, clock, directory, folder, memberships, quotas }: CalendarOpeningOptions,
-  onChange: CalendarsOptions['onChange'] & object,
+  told: Pick<CalendarsOptions, 'onChange' | 'onTopic'>,
 ): Calendars {
   return Calendars.open(folder, {
     now: () => clock.now(),
@@ -158,7 +165,7 @@ function openStore(
       membersOf: (group) => memberships.membersOf(group),
       reaches: (owner, user) => access.allows('see', owner, user),
     },
-    onChange,
+    ...told,
     onDeeds: async (deeds) => {
       await accounts.change((draft) => {
         for (const deed of deeds) draft.audit(clock.now(), deed);

@@ -106,8 +106,8 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, limiter, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock });
-  const proposals = new Proposals({ book, calendars, clock, isPerson, mail, pool, scheduler });
   const budgets = new WorkBudgets();
+  const proposals = new Proposals({ book, budgets, calendars, clock, isPerson, mail, pool, scheduler });
   const { busyIn, busyOf } = makeBusy({ book, budgets, calendars, pool });
   const dav: DavContext = {
     calendars,

@@ -13,6 +13,12 @@ export interface CalendarNotice {
   readonly syncSeq: number;
 }
 
+/** Another time for an entry was proposed, answered or taken back. */
+export interface ProposalNotice {
+  readonly users: readonly string[];
+  readonly proposal: { readonly calendar: string; readonly entry: string };
+}
+
 export interface ChangeAnnouncerOptions {
   /** Everybody who sees the calendar now. */
   readonly viewersOf: (calendar: string) => readonly string[];

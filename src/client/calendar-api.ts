@@ -47,6 +47,7 @@ const CALENDAR_CALLS: { readonly [Name in CalendarRoute]: readonly [Routes[Name]
   proposeTime: ['post', '/v1/invitations/:calendar/:entry/proposals'],
   listProposals: ['get', '/v1/proposals'],
   answerProposal: ['put', '/v1/proposals/:proposal/answer'],
+  removeProposal: ['delete', '/v1/proposals/:proposal'],
   askFreeBusy: ['post', '/v1/free-busy'],
 };
 

@@ -39,6 +39,7 @@ const KNOWN_TYPES: Readonly<Record<EventType, true>> = {
   group: true,
   'conversation.deleted': true,
   'calendar.changed': true,
+  'calendar.proposal': true,
   'calendar.reminder': true,
   'quota.warning': true,
   'directory.changed': true,

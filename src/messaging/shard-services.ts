@@ -145,6 +145,7 @@ type EventServices = Pick<
   | 'group.changed'
   | 'guestRecovery.requested'
   | 'meeting.changed'
+  | 'proposal.changed'
   | 'quotaWarning.due'
   | 'reminder.due'
   | 'unit.changed'
@@ -167,6 +168,8 @@ function eventServices({ hub, now }: ShardParts): ServiceHandlers<EventServices>
     'guestRecovery.requested': ({ inviter }) => publishTo([inviter], 'guest.recovery.requested', {}),
     // Of no conversation: who waits is in none, and it counts as no change of one.
     'meeting.changed': ({ news, people }) => publishTo(people, 'membership', news),
+    'proposal.changed': ({ calendar, entry, users }) =>
+      publishTo(users, 'calendar.proposal', { calendar_id: calendar, entry_id: entry }),
     'quotaWarning.due': ({ limit, quota, used, user }) => publishTo([user], 'quota.warning', { quota, used, limit }),
     'unit.changed': ({ unit }) => hub.publishToAll('unit', encode('unit', { unit_id: unit })),
     'reminder.due': ({ reminder, user }) => publishTo([user], 'calendar.reminder', reminder),

@@ -86,6 +86,8 @@ export type ShardServices = AttachmentServices & {
   'uploads.dropAll': { ask: null; answer: null };
 
   'calendar.changed': { tell: { users: readonly string[]; calendar: string; syncSeq: number } };
+  /** Another time for an entry was proposed, answered or taken back. */
+  'proposal.changed': { tell: { users: readonly string[]; calendar: string; entry: string } };
   /** Something of a person's account is another that they alone are told of. */
   'account.changed': { tell: { user: string; rev: number } };
   'avatar.changed': { tell: { user: string; rev: number } };

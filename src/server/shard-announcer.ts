@@ -84,9 +84,10 @@ export function makeChangeAnnouncers(supervisor: ShardSupervisor) {
   };
 }
 
-/** What the sockets of people are told of a calendar: that it changed, or that an alarm is due (SOC-04). */
+/** What the sockets of people are told of a calendar: that it changed, of another time proposed, or that an alarm is due (SOC-04). */
 type ToldOfCalendar =
   | { readonly users: readonly string[]; readonly calendar: string; readonly syncSeq: number }
+  | { readonly users: readonly string[]; readonly proposal: { readonly calendar: string; readonly entry: string } }
   | { readonly user: string; readonly reminder: ReminderData };
 
 /**
@@ -96,6 +97,7 @@ type ToldOfCalendar =
 export function makeCalendarAnnouncer(supervisor: ShardSupervisor): (told: ToldOfCalendar) => Promise<void> {
   return async (told) => {
     if ('calendar' in told) return supervisor.tellShards('calendar.changed', told);
+    if ('proposal' in told) return supervisor.tellShards('proposal.changed', { users: told.users, ...told.proposal });
     const { reminder, user } = told;
     const remind: PushMessage = { kind: 'remind', reminder };
     const answer = await supervisor.ask(`push:${user}`, remind, ANNOUNCED_MILLIS);

@@ -110,6 +110,8 @@ export interface TombstoneReader {
 export class CalendarDraft extends CalendarWriteSet {
   /** Calendars whose sync_seq this change raised, as it left them; one that it removed, as it was last. */
   readonly touched = new Map<string, CalendarRecord>();
+  /** Owner of an inbox → topics of which a message came in or went; what else lies in an inbox is told by its copy. */
+  readonly topics = new Map<string, Set<string>>();
   /** Calendar → people who saw it before this change and may not any more. */
   readonly shutOut = new Map<string, string[]>();
   readonly #graves: TombstoneReader;
@@ -258,6 +260,7 @@ export class CalendarDraft extends CalendarWriteSet {
       bytes: calendar.bytes + grows.bytes,
       removed: calendar.removed - (isBack ? 1 : 0),
     });
+    this.#touchTopic(calendar, name, uid);
     touchMeeting(this, id, uid);
     return { etag, scheduleTag, isNew: prior === undefined, syncSeq: seq };
   }
@@ -285,6 +288,7 @@ export class CalendarDraft extends CalendarWriteSet {
     const { objects, removed } = calendar;
     const left = { ...calendar, objects: objects - 1, bytes: calendar.bytes - prior.bytes };
     this.#putCalendar(this.#forgetOldest({ ...left, removed: removed + 1 }));
+    this.#touchTopic(calendar, name, uid);
     touchMeeting(this, id, uid);
     return { syncSeq: seq };
   }
@@ -327,6 +331,13 @@ export class CalendarDraft extends CalendarWriteSet {
     this.put('behind', key(calendar.id), Buffer.of(1));
     this.touched.set(calendar.id, calendar);
     return calendar;
+  }
+
+  /** Notes what a message of an inbox is about: one that stands for itself has its name there. */
+  #touchTopic({ id, owner }: CalendarRecord, name: string, topic: string): void {
+    if (!isInbox({ id }) || topic === name) return;
+    const topics = this.topics.get(owner) ?? new Set();
+    this.topics.set(owner, topics.add(topic));
   }
 
   /** Takes an object's earlier state out of the indexes and out of the log. */

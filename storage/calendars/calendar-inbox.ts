@@ -5,7 +5,7 @@
  *     meta   ['inbox-oldest', user]   the number of the oldest message that may still be there
  *
  * An inbox is kept as a calendar is, so that it is read, synced and searched as one, and is none: it stands in no list,
- * `accessOf` gives nobody anything of it, it takes nobody's time and is told to nobody. Its owner alone comes to it, by
+ * `accessOf` gives nobody anything of it, it takes nobody's time, and no change of it is told but the topics of messages (`CalendarDraft.topics`). Its owner alone comes to it, by
  * `inboxOf`. A message is an object, named by its number; what other objects have as their UID is its topic here.
  */
 import { makeId } from '#src/base/ids.ts';

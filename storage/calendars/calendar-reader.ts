@@ -425,19 +425,23 @@ export class CalendarReader extends CalendarView {
     });
   }
 
-  /** Objects of a person's own calendars that ask for their answer, behind `after` (`calendar NUL name`). */
-  unansweredOf(
-    user: string,
-    { after, limit }: { after?: string; limit: number },
-  ): { calendar: string; name: string }[] {
-    const range = under(user);
-    const start = after === undefined ? range.start : Buffer.concat([key(user, after), Buffer.of(0)]);
+  /** Objects of a person's own calendars that ask for their answer. */
+  unansweredOf(user: string, { limit }: { limit: number }): { calendar: string; name: string }[] {
     const prefix = Buffer.byteLength(user) + 1;
-    return [...this.environment.tables.unanswered.getKeys({ start, end: range.end, limit })].map((itemKey) => {
+    return [...this.environment.tables.unanswered.getKeys({ ...under(user), limit })].map((itemKey) => {
       const text = itemKey.toString('utf8', prefix);
       const split = text.indexOf('\0');
       return { calendar: text.slice(0, split), name: text.slice(split + 1) };
     });
+  }
+
+  /** Names of the objects of one calendar that ask for its owner's answer, behind `after` when it is given. */
+  unansweredIn({ id, owner }: CalendarRecord, { after, limit }: { after?: string; limit: number }): string[] {
+    const { start, end } = under(owner, id);
+    const from = after === undefined ? start : Buffer.concat([key(owner, id, after), Buffer.of(0)]);
+    return [...this.environment.tables.unanswered.getKeys({ start: from, end, limit })].map((itemKey) =>
+      lastPart(Buffer.from(itemKey)),
+    );
   }
 
   async close(): Promise<void> {

@@ -66,6 +66,8 @@ export interface CalendarsOptions {
   readonly groups?: GroupSharing;
   /** Told of every calendar that a commit changed, once it is on disk, and of those whom it shut out. */
   readonly onChange?: (calendar: CalendarRecord, shutOut: readonly string[]) => void;
+  /** Told of every topic of which a commit put a message into somebody’s inbox or took one out, once it is on disk. */
+  readonly onTopic?: (owner: string, topic: string) => void;
   /** What people may use; without it nothing bounds them but what bounds a calendar. */
   readonly requireQuota?: RequireQuota;
   /** Writes what was done into the audit trail; resolves when it is there. */
@@ -131,14 +133,17 @@ export class Calendars extends CalendarReader {
    */
   async change<T>(decide: (draft: CalendarDraft) => T): Promise<T> {
     const touched: [CalendarRecord, readonly string[]][] = [];
+    const topics: (readonly [owner: string, topic: string])[] = [];
     let isAudited = false;
     const result = await this.#queue.change((draft) => {
       const decided = decide(draft);
       for (const [id, calendar] of draft.touched) touched.push([calendar, draft.shutOut.get(id) ?? []]);
+      for (const [owner, some] of draft.topics) for (const topic of some) topics.push([owner, topic]);
       ({ isAudited } = draft);
       return decided;
     });
     for (const [calendar, shutOut] of touched) this.#options.onChange?.(calendar, shutOut);
+    for (const [owner, topic] of topics) this.#options.onTopic?.(owner, topic);
     if (isAudited) await this.#audit();
     return result;
   }

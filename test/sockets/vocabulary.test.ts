@@ -8,12 +8,13 @@ import sharp from 'sharp';
 import { formatInstant } from '#src/base/time.ts';
 import { EVENT_DATA, EVENT_TYPES, type EventType } from '#src/protocol/sockets/events.ts';
 import { alarm, event as calendarEvent, importEvents, inSeconds } from '#test/calendar/reminders/importing.ts';
-import { defaultCalendar, makeEntry } from '#test/calendar/service/calling.ts';
+import { call, defaultCalendar, makeEntry } from '#test/calendar/service/calling.ts';
 import { BotSeats } from '#test/messaging/bot-seats.ts';
 import { say, start } from '#test/messaging/conversing.ts';
 import { OWNER_PASSWORD, startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
 import { connect, type TestSocket } from '#test/support/socket.ts';
+import { until } from '#test/support/waiting.ts';
 
 /** Whose socket hears an event, after what raises it was done. */
 type Raise = () => Promise<TestSocket>;
@@ -135,6 +136,24 @@ const RAISED: Readonly<Record<EventType, Raise>> = {
     const [start_at, end_at] = [3_600, 7_200].map((seconds) => formatInstant(inSeconds(seconds)));
     await makeEntry(running.server, alice, id, { title: 'Lunch', start_at, end_at });
     return hers;
+  },
+  'calendar.proposal': async () => {
+    const { id } = await defaultCalendar(running.server, bob);
+    const [start_at, end_at] = [3_600, 7_200].map((seconds) => formatInstant(inSeconds(seconds)));
+    const { uid } = await makeEntry(running.server, bob, id, { title: 'Tea', start_at, end_at, attendees: ['alice'] });
+    const waiting = await until(async () => {
+      const reply = await call<{ items: { calendar_id: string; entry: { id: string; uid: string } }[] }>(
+        running.server,
+        alice,
+        'GET',
+        '/v1/invitations',
+      );
+      return reply.body.items.find(({ entry }) => entry.uid === uid) ?? false;
+    }, 'the invitation');
+    const path = `/v1/invitations/${waiting.calendar_id}/${waiting.entry.id}/proposals`;
+    const later = { start_at: formatInstant(inSeconds(9_000)) };
+    assert.equal((await call(running.server, alice, 'POST', path, later)).status, 204);
+    return his;
   },
   'calendar.reminder': async () => {
     const { id } = await defaultCalendar(running.server, alice);

@@ -29,7 +29,7 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
   let people: People;
   let alice: Page;
   let bob: Page;
-  let accounts: Record<'alice' | 'bob', Person>;
+  let accounts: Record<'alice' | 'bob' | 'carol', Person>;
   let ofAlice: CalendarView;
   let ofBob: CalendarView;
 
@@ -82,7 +82,7 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     void (await call(server, who, 'DELETE', `/v1/calendars/${entry.calendar_id}/entries/${entry.id}`));
 
   before(async () => {
-    accounts = await server.people('alice', 'bob');
+    accounts = await server.people('alice', 'bob', 'carol');
     ofAlice = await defaultCalendar(server, accounts.alice);
     ofBob = await defaultCalendar(server, accounts.bob);
     people = await People.start();
@@ -309,6 +309,87 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     assert.equal(await side.getByRole('checkbox', { name: /Deck/ }).isChecked(), false);
     await side.getByRole('checkbox', { name: /Deck/ }).check();
     await eventOf(alice, 'Deck cleaning').waitFor();
+  });
+
+  test('a delegate answers in the name of the owner, and both see a proposed time without asking again', async () => {
+    const { carol } = accounts;
+    const [times, noon] = [
+      { start_at: `${day(3)}T09:00:00Z`, end_at: `${day(3)}T10:00:00Z` },
+      { start_at: `${day(4)}T11:00:00Z`, end_at: `${day(4)}T12:00:00Z` },
+    ];
+    const shares = `/v1/calendars/${ofAlice.id}/shares/bob`;
+    assert.equal((await call(server, accounts.alice, 'PUT', shares, { access: 'delegate' })).status, 200);
+    const ofCarol = await defaultCalendar(server, carol);
+    const asked = await makeEntry(server, carol, ofCarol.id, { title: 'Lock gate', ...times, attendees: ['alice'] });
+    // Bob reads whom it is to, and answers for her.
+    const card = bob.getByRole('article', { name: 'Lock gate', exact: true });
+    await card.getByText('To alice: you answer in their name').waitFor();
+    await card.getByRole('button', { name: 'Accept' }).click();
+    await card.waitFor({ state: 'hidden' });
+    await openEvent(alice, 'Lock gate');
+    await dialogOf(alice).locator('[data-answer="accepted"]').waitFor();
+    await dialogOf(alice).getByText('bob on their behalf').waitFor();
+    await alice.keyboard.press('Escape');
+    await until(async () => {
+      const { attendees } = await entryOf(carol, ofCarol, asked.id);
+      return attendees.some(({ answer, sent_by: by }) => answer === 'accepted' && by?.user === 'bob');
+    }, 'the answer to come to carol');
+    await remove(asked, carol);
+
+    // Carol proposes; whoever has the app open sees it.
+    const entry = await makeEntry(server, accounts.bob, ofAlice.id, {
+      title: 'Sluice',
+      ...times,
+      attendees: ['carol'],
+    });
+    const copy = await until(async () => {
+      type Invited = { items: { calendar_id: string; entry: EntryView }[] };
+      const { items } = (await call<Invited>(server, carol, 'GET', '/v1/invitations')).body;
+      return items.find((one) => one.entry.uid === entry.uid) ?? false;
+    }, 'the invitation of carol');
+    await openEvent(alice, 'Sluice');
+    await dialogOf(alice).getByText('bob on their behalf').waitFor();
+    await alice.keyboard.press('Escape');
+    const proposals = `/v1/invitations/${copy.calendar_id}/${copy.entry.id}/proposals`;
+    const propose = async () =>
+      assert.equal(
+        (await call(server, carol, 'POST', proposals, { ...noon, comment: `Noon? ${HOSTILE}` })).status,
+        204,
+      );
+    const cardOf = (page: Page) => page.getByRole('article', { name: 'Another time for Sluice' });
+    await propose();
+    for (const page of [alice, bob]) await cardOf(page).getByText('Noon?').waitFor();
+    assert.equal(await alice.locator('img[src="x"]').count(), 0);
+    await cardOf(bob).getByText('To alice: you answer in their name').waitFor();
+    await assertAccessible(alice, 'a proposal');
+    await cardOf(bob).getByRole('button', { name: 'Keep the old time' }).click();
+    for (const page of [alice, bob]) await cardOf(page).waitFor({ state: 'hidden' });
+    assert.deepEqual(await startsOf(accounts.alice, ofAlice, 'Sluice'), [`${day(3)}T09:00`]);
+    await propose();
+    await cardOf(alice).getByRole('button', { name: 'Take this time' }).click();
+    for (const page of [alice, bob]) await cardOf(page).waitFor({ state: 'hidden' });
+    assert.deepEqual(await startsOf(accounts.alice, ofAlice, 'Sluice'), [`${day(4)}T11:00`]);
+    await remove(entry);
+
+    // What became of a time of one's own is read and put away.
+    const carols = await makeEntry(server, carol, ofCarol.id, { title: 'Weir', ...times, attendees: ['alice'] });
+    const invitation = alice.getByRole('article', { name: 'Weir', exact: true });
+    await invitation.waitFor();
+    const hers = (await inRange(accounts.alice, ofAlice, day(3), day(4))).find(({ title }) => title === 'Weir');
+    const path = `/v1/invitations/${ofAlice.id}/${hers?.entry_id}/proposals`;
+    assert.equal((await call(server, accounts.alice, 'POST', path, noon)).status, 204);
+    const waiting = await until(async () => {
+      const { items } = (await call<{ items: { id: string }[] }>(server, carol, 'GET', '/v1/proposals')).body;
+      return items[0] ?? false;
+    }, 'the proposal to carol');
+    await call(server, carol, 'PUT', `/v1/proposals/${waiting.id}/answer`, { answer: 'declined' });
+    const refused = alice.getByRole('article', { name: 'Another time for Weir' });
+    await refused.getByText('Not taken by carol').waitFor();
+    await refused.getByRole('button', { name: 'Close the answer about Weir' }).click();
+    await refused.waitFor({ state: 'hidden' });
+    await remove(carols, carol);
+    assert.equal((await call(server, accounts.alice, 'DELETE', shares)).status, 204);
+    await bob.getByRole('article', { name: 'Weir', exact: true }).waitFor({ state: 'hidden' });
   });
 
   test('a time that suits both is found, and the day of each is beside the other', async () => {

@@ -5,7 +5,7 @@ import type { CALENDAR_ROUTES } from '#src/protocol/calendars/calendar-routes.ts
 import type { answerInvitation, InvitationsQuery } from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { entryIdOf } from '#storage/calendars/calendar-records.ts';
-import { accessCalendar } from '../calendar-access.ts';
+import { accessCalendar, answeredBy } from '../calendar-access.ts';
 import type { CalendarServices } from '../calendar-services.ts';
 import { CalendarContents } from '../objects/calendar-contents.ts';
 import { componentsOf } from '../objects/derivation.ts';
@@ -22,28 +22,34 @@ export function makeInvitationHandlers(
   return {
     listInvitations: async ({ user, query }) => {
       const { after, limit } = query as InvitationsQuery;
-      const cursor = after === undefined ? {} : { after: readCursor(after) };
+      const cursor = after === undefined ? undefined : readCursor(after);
       calendars.refresh();
-      const found = calendars.unansweredOf(user, { ...cursor, limit });
       const slicer = new TimeSlicer({ budgets: services.budgets, user });
       const items = [];
-      for (const { calendar: id, name } of found) {
-        await slicer.pass();
-        const calendar = calendars.calendar(id);
-        if (calendar === undefined) continue;
-        const contents = new CalendarContents(calendars, { calendar, access: 'owner' });
-        const stored = contents.object(name);
-        if (stored === undefined) continue;
-        const entry = readEntryLeft(services, calendar, contents, entryIdOf(stored.uid));
-        if (entry !== undefined) items.push({ calendar_id: id, entry });
+      let next: string | null = null;
+      let left = limit;
+      for (const accessible of answeredBy(calendars, user)) {
+        const { calendar } = accessible;
+        if (left === 0 || (cursor !== undefined && calendar.id < cursor.calendar)) continue;
+        const behind = cursor?.calendar === calendar.id ? { after: cursor.name } : {};
+        const names = calendars.unansweredIn(calendar, { ...behind, limit: left });
+        const contents = new CalendarContents(calendars, accessible);
+        for (const name of names) {
+          await slicer.pass();
+          const stored = contents.object(name);
+          if (stored === undefined) continue;
+          const entry = readEntryLeft(services, calendar, contents, entryIdOf(stored.uid));
+          if (entry !== undefined) items.push({ calendar_id: calendar.id, entry });
+        }
+        left -= names.length;
+        const last = names.at(-1);
+        if (left === 0 && last !== undefined) next = writeCursor(calendar.id, last);
       }
-      const last = found.at(-1);
-      const next = found.length < limit || last === undefined ? null : writeCursor(last.calendar, last.name);
       return { status: 200, body: { items, next } };
     },
     answerInvitation: async ({ user, parameters: { calendar: id = '', entry = '' }, body }) => {
       const { answer, recurrence_id: recurrenceId } = body as z.infer<typeof answerInvitation>;
-      const { calendar, contents, stored, object } = findInvitation(services, user, id, entry, 'delegate');
+      const { calendar, contents, stored, object } = findInvitation(services, user, id, entry);
       const components = answeredIn(object, recurrenceId, calendar.zone);
       const lines = components.flatMap((component) => propertiesOf(component, 'ATTENDEE'));
       const own = lines.find(({ value }) => book.userOf(value) === calendar.owner);
@@ -61,15 +67,9 @@ export function makeInvitationHandlers(
  * An entry that somebody else organises, in a calendar of the person's own, or of somebody whose delegate they are.
  * @throws Refusal `invitation_not_found`.
  */
-export function findInvitation(
-  services: CalendarServices,
-  user: string,
-  id: string,
-  entry: string,
-  least: 'delegate' | 'owner' = 'owner',
-) {
+export function findInvitation(services: CalendarServices, user: string, id: string, entry: string) {
   try {
-    const accessible = accessCalendar(services.calendars, user, id, least);
+    const accessible = accessCalendar(services.calendars, user, id, 'delegate');
     const { calendar } = accessible;
     // A feed invites nobody, whatever stands in it.
     if (calendar.subscribed === true) throw new Refusal('invitation_not_found');
@@ -94,9 +94,10 @@ export function writeCursor(calendar: string, name: string): string {
   return Buffer.from(`${calendar}\0${name}`).toString('base64url');
 }
 
-/** `calendar NUL name`. @throws Refusal `cursor_invalid`. */
-export function readCursor(cursor: string): string {
+/** @throws Refusal `cursor_invalid`. */
+export function readCursor(cursor: string): { readonly calendar: string; readonly name: string } {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   if (!/^cal_[0-9a-z]{22}\0[^\0]+$/.test(text)) throw new Refusal('cursor_invalid', { field: 'after' });
-  return text;
+  const split = text.indexOf('\0');
+  return { calendar: text.slice(0, split), name: text.slice(split + 1) };
 }

@@ -18,7 +18,7 @@ import { occurrenceTime } from './entry-view.ts';
 import { findInvitation } from './invitation-handlers.ts';
 import { changeObject } from './series-edits.ts';
 
-type Names = 'answerProposal' | 'listProposals' | 'proposeTime';
+type Names = 'answerProposal' | 'listProposals' | 'proposeTime' | 'removeProposal';
 
 export function makeProposalHandlers(services: CalendarServices): ClientHandlers<Pick<typeof CALENDAR_ROUTES, Names>> {
   const { proposals } = services;
@@ -41,10 +41,13 @@ export function makeProposalHandlers(services: CalendarServices): ClientHandlers
     },
     answerProposal: async ({ user, parameters: { proposal = '' }, body }) => {
       const { answer, comment } = body as AnswerProposal;
-      if (!/^[1-9]\d{0,14}$/.test(proposal)) throw new Refusal('proposal_not_found');
-      const kept = await proposals.find(user, proposal);
+      const kept = await proposals.find(user, proposal, 'COUNTER');
       if (answer === 'accepted') await accept(services, user, kept);
       else await proposals.decline(user, kept, comment);
+      return { status: 204, body: undefined };
+    },
+    removeProposal: async ({ user, parameters: { proposal = '' } }) => {
+      await proposals.remove(await proposals.find(user, proposal, 'DECLINECOUNTER'));
       return { status: 204, body: undefined };
     },
   };
@@ -82,15 +85,18 @@ function timeOf({ end, start, timing }: KeptProposal) {
 }
 
 function proposalView({ book }: CalendarServices, kept: KeptProposal): ProposalView {
-  const { at, attendee, calendar, comment, method, name, organizer, recurrenceId, uid } = kept;
-  const address = method === 'COUNTER' ? attendee : organizer;
-  const user = book.userOf(address);
+  const { at, attendee, calendar, comment, id, method, organizer, recurrenceId, sentBy, title, uid } = kept;
+  const person = (address: string) => {
+    const user = book.userOf(address);
+    return { address, ...(user === undefined ? {} : { user, name: book.nameOf(user) }) };
+  };
+  const from = person(method === 'COUNTER' ? attendee : organizer);
   return {
-    id: name.slice(0, -'.ics'.length),
+    id,
     standing: method === 'COUNTER' ? 'waiting' : 'declined',
-    ...{ calendar_id: calendar.id, entry_id: entryIdOf(uid) },
+    ...{ calendar_id: calendar.id, entry_id: entryIdOf(uid), title },
     ...(recurrenceId === undefined ? {} : { recurrence_id: recurrenceId }),
-    from: { address, ...(user === undefined ? {} : { user, name: book.nameOf(user) }) },
+    from: { ...from, ...(sentBy === undefined ? {} : { sent_by: person(sentBy) }) },
     ...timeOf(kept).when,
     ...(comment === undefined ? {} : { comment }),
     proposed_at: formatInstant(at),

@@ -25,8 +25,7 @@ export function makeSearchHandlers(
       calendars.refresh();
       const accessible = id === undefined ? calendars.servedTo(user) : [accessCalendar(calendars, user, id, 'read')];
       const searched = accessible.filter(({ access }) => access !== 'free_busy');
-      const cursor = after === undefined ? undefined : readCursor(after).split('\0');
-      const place = cursor === undefined ? undefined : { calendar: cursor[0] ?? '', name: cursor[1] ?? '' };
+      const place = after === undefined ? undefined : readCursor(after);
       const slicer = new TimeSlicer({ budgets: services.budgets, user });
       const search = { terms: read.terms, after: place, limit, most: ENTRIES_SEARCHED_MAX };
       const { found, next } = await searchEntries({ book, contentsOf: dav.contentsOf }, searched, search, slicer);

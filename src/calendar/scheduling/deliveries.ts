@@ -248,7 +248,8 @@ export class Deliveries {
     waiting: Waiting,
     { bytes, from, method, uid }: MessageRecord & Pick<IncomingProposal, 'method'>,
   ): Promise<boolean> {
-    const proposal = { bytes, from, method, uid, to: waiting.to, recipients: this.#known(from, waiting.to) };
+    const { to } = waiting;
+    const proposal = { bytes, from, method, uid, to, recipients: this.#known(from, to), isServers: true };
     const taken = await receiveProposal(this.#options, proposal, (draft) => strikeOff(draft, waiting));
     if (taken === undefined) return false;
     if (taken !== 'applied') await this.#options.calendars.change((draft) => strikeOff(draft, waiting));

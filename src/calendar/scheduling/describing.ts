@@ -77,7 +77,8 @@ export function describe({ addresses, attendee, bytes, zone }: Described): Descr
   // An answer is from the one person that it names.
   const [replied] = component === undefined || object.method !== 'REPLY' ? [] : propertiesOf(component, 'ATTENDEE');
   const whose = attendee ?? replied?.value.trim().toLowerCase();
-  const speaker = object.method === 'REPLY' ? replied : organizer;
+  const proposing = component === undefined ? undefined : propertyOf(component, 'ATTENDEE');
+  const speaker = object.method === 'REPLY' ? replied : object.method === 'COUNTER' ? proposing : organizer;
   const sentBy = speaker === undefined ? undefined : parameterOf(speaker, 'SENT-BY');
   const extent = component === undefined ? undefined : extentOf(component, new ZoneResolver(object.zones, zone));
   return {

@@ -33,7 +33,7 @@ import {
   stampOf,
   stateOf,
 } from './itip-inbound.ts';
-import { isServers, lineOf, organizerOf, type Recipients, withoutLocal } from './people.ts';
+import { isServers, lineOf, organizerOf, type Recipients, withoutLocal, withParameters } from './people.ts';
 import { singleOccurrence } from './single-occurrence.ts';
 
 /** A COUNTER or DECLINECOUNTER, and what is known of what it is about. */
@@ -50,6 +50,8 @@ export interface ProposalMessage {
   readonly from: string;
   readonly to: string;
   readonly now: number;
+  /** Whether the server wrote the message: SENT-BY is a claim otherwise, and not taken. */
+  readonly isServers?: boolean;
 }
 
 /** What is proposed, as the object that it is about has it. */
@@ -89,7 +91,8 @@ export function takeProposal(task: ProposalMessage): Uint8Array | OutsideWord {
   const when = timingProperties(proposedTiming(proposed, planned));
   if (typeof when === 'string') return 'calendar_invalid';
   const comment = (textOf(proposal.component, 'COMMENT') ?? '').slice(0, RSVP_COMMENT_LENGTH_MAX);
-  const bytes = written(isCounter ? 'COUNTER' : 'DECLINECOUNTER', reference, { comment, stamp, when });
+  const sentBy = task.isServers === true ? sentByIn(proposal.component, isCounter) : undefined;
+  const bytes = written(isCounter ? 'COUNTER' : 'DECLINECOUNTER', reference, { comment, sentBy, stamp, when });
   return task.known !== undefined && Buffer.compare(bytes, task.known) === 0 ? 'unchanged' : bytes;
 }
 
@@ -157,8 +160,27 @@ function proposedTiming({ length, start, zone }: Extent, planned: Extent): Timin
   };
 }
 
+/** The line of who speaks: a COUNTER is an attendee’s, a DECLINECOUNTER the organiser’s. */
+const speakerOf = (isCounter: boolean) => (isCounter ? 'ATTENDEE' : 'ORGANIZER');
+
+/** Address of the delegate who wrote a message that the server made, which has one ATTENDEE and one ORGANIZER. */
+function sentByIn(component: Component, isCounter: boolean): string | undefined {
+  const speaker = propertyOf(component, speakerOf(isCounter));
+  return speaker === undefined ? undefined : parameterOf(speaker, 'SENT-BY');
+}
+
+/** People’s lines as a message has them: who wrote it is said of who sends it, and nothing of what was said before. */
+function spoken(lines: readonly Property[], isCounter: boolean, sentBy: string | undefined): Property[] {
+  return lines.map((line) => {
+    if (line.name !== 'ORGANIZER' && line.name !== 'ATTENDEE') return line;
+    return withParameters(line, { 'SENT-BY': line.name === speakerOf(isCounter) ? sentBy : undefined });
+  });
+}
+
 interface Words {
   readonly comment: string;
+  /** Address of the delegate who wrote it. */
+  readonly sentBy: string | undefined;
   /** DTSTAMP. */
   readonly stamp: string;
   readonly when: readonly Property[];
@@ -167,13 +189,12 @@ interface Words {
 function written(
   method: 'COUNTER' | 'DECLINECOUNTER',
   { instance: { component, sequence }, line }: Reference,
-  { comment, stamp, when }: Words,
+  { comment, sentBy, stamp, when }: Words,
 ): Uint8Array {
   const kept = ['UID', 'RECURRENCE-ID', 'SUMMARY'].flatMap((name) => propertyOf(component, name) ?? []);
   const properties = [
     ...kept,
-    ...propertiesOf(component, 'ORGANIZER').map(withoutLocal),
-    withoutLocal(line),
+    ...spoken([...propertiesOf(component, 'ORGANIZER'), line].map(withoutLocal), method === 'COUNTER', sentBy),
     makeProperty('SEQUENCE', String(sequence)),
     makeProperty('DTSTAMP', stamp),
     ...when,
@@ -183,7 +204,9 @@ function written(
 }
 
 /** What an attendee proposes by JSON. */
-export interface Proposing extends Omit<ProposalMessage, 'message' | 'copy' | 'known'> {
+export interface Proposing extends Omit<ProposalMessage, 'message' | 'copy' | 'isServers' | 'known'> {
+  /** Address of the delegate who proposes it in the attendee’s name. */
+  readonly sentBy: string | undefined;
   readonly copy: Uint8Array;
   /** Which occurrence, as the series writes it; undefined for all of it. */
   readonly recurrenceId: string | undefined;
@@ -193,7 +216,7 @@ export interface Proposing extends Omit<ProposalMessage, 'message' | 'copy' | 'k
 }
 
 /** A COUNTER of somebody's own, held to the same as any; why there is none, otherwise. @throws CalendarFault. */
-export function counterOf({ comment, recurrenceId, when, ...task }: Proposing): Uint8Array | OutsideWord {
+export function counterOf({ comment, recurrenceId, sentBy, when, ...task }: Proposing): Uint8Array | OutsideWord {
   const object = readCalendarObject(task.copy);
   const instances = instancesOf(object, task.zone);
   const organizer = organizerOf(instances);
@@ -211,20 +234,25 @@ export function counterOf({ comment, recurrenceId, when, ...task }: Proposing): 
   // Its own copy is what it goes by: the highest that it knows of answers none of what was before.
   const sequence = Math.max(...instances.map((instance) => instance.sequence));
   const words = [makeProperty('DTSTAMP', writeInstant(task.now)), makeProperty('SEQUENCE', String(sequence))];
-  const properties = [uid, ...id, ...words, organizer, line, ...when, makeProperty('COMMENT', escapeText(comment))];
+  const people = spoken([organizer, line], true, sentBy);
+  const properties = [uid, ...id, ...words, ...people, ...when, makeProperty('COMMENT', escapeText(comment))];
   const text = writeCalendar([makeComponent('VEVENT', properties)], { method: 'COUNTER', definitions: object.zones });
-  return takeProposal({ ...task, message: Buffer.from(text) });
+  return takeProposal({ ...task, message: Buffer.from(text), isServers: true });
 }
 
 /** What a COUNTER or DECLINECOUNTER that was taken says. */
 export interface Proposal {
   readonly method: string;
   readonly uid: string;
+  /** SUMMARY. */
+  readonly title: string;
   /** As the series writes it; undefined for all of it. */
   readonly recurrenceId: string | undefined;
   readonly sequence: number;
   readonly organizer: string;
   readonly attendee: string;
+  /** Address of the delegate who wrote it in the name of who sends it. */
+  readonly sentBy: string | undefined;
   readonly timing: Timing;
   /** Instants of the first of it, and of its end. */
   readonly start: number;
@@ -242,12 +270,14 @@ export function readProposal(bytes: Uint8Array, zone: string): Proposal | undefi
   if (component === undefined || extent === undefined) return undefined;
   const span = placeAt(extent.zone, extent.start.wall, extent.length);
   const address = (name: string) => canonicalAddress(propertyOf(component, name)?.value ?? '');
+  const sentBy = sentByIn(component, object.method === 'COUNTER');
   const stamp = readTime(stampOf(component) ?? '');
   return {
-    ...{ method: object.method ?? '', uid: object.uid },
+    ...{ method: object.method ?? '', uid: object.uid, title: textOf(component, 'SUMMARY') ?? '' },
     recurrenceId: propertyOf(component, 'RECURRENCE-ID')?.value.trim(),
     sequence: Number(propertyOf(component, 'SEQUENCE')?.value ?? 0) || 0,
     ...{ organizer: address('ORGANIZER'), attendee: address('ATTENDEE') },
+    sentBy: sentBy === undefined ? undefined : canonicalAddress(sentBy),
     timing: timingOf(extent),
     ...span,
     comment: textOf(component, 'COMMENT'),
@@ -271,11 +301,22 @@ function recurrenceIdIn(component: Component): string | undefined {
   return propertyOf(component, 'RECURRENCE-ID')?.value.trim();
 }
 
+export interface Declining {
+  readonly now: number;
+  readonly comment: string;
+  /** Address of the delegate who answers in the organiser’s name. */
+  readonly sentBy: string | undefined;
+}
+
 /** What an organiser answers to a proposal that they do not take. @throws CalendarFault. */
-export function declineOf(counter: Uint8Array, now: number, comment: string): Uint8Array {
+export function declineOf(counter: Uint8Array, { comment, now, sentBy }: Declining): Uint8Array {
   const object = readCalendarObject(counter, { isMessage: true });
   const component = (object.master ?? object.overrides[0]) as Component;
-  const kept = component.properties.filter(({ name }) => name !== 'DTSTAMP' && name !== 'COMMENT');
+  const kept = spoken(
+    component.properties.filter(({ name }) => name !== 'DTSTAMP' && name !== 'COMMENT'),
+    false,
+    sentBy,
+  );
   const words = comment === '' ? [] : [makeProperty('COMMENT', escapeText(comment))];
   const properties = [...kept, makeProperty('DTSTAMP', writeInstant(now)), ...words];
   const methods = { method: 'DECLINECOUNTER', definitions: object.zones };

@@ -2,7 +2,9 @@
 import type { Clock } from '#src/base/clock.ts';
 import { putMessage } from '#storage/calendars/calendar-inbox.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
-import { entryIdOf } from '#storage/calendars/calendar-records.ts';
+import { ACCESS_RANK, entryIdOf } from '#storage/calendars/calendar-records.ts';
+import type { Calendars } from '#storage/calendars/calendars.ts';
+import type { ProposalNotice } from '../change-announcer.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { messageIndex } from '../objects/message-index.ts';
 import { placeOf, type PlacingOptions } from './delivery-calendar.ts';
@@ -23,6 +25,8 @@ export interface IncomingProposal {
   /** Username of whom it comes to. */
   readonly to: string;
   readonly recipients: Recipients;
+  /** Whether the server wrote it: see `ProposalMessage`. */
+  readonly isServers?: boolean;
 }
 
 /**
@@ -34,12 +38,31 @@ export function topicOf(method: IncomingProposal['method'], uid: string, from: s
 }
 
 /**
+ * Who hears that a message of a topic came into somebody’s inbox or went: they and, in a calendar of their own, their delegates
+ * there. Undefined where it is about no entry that is there.
+ */
+export function noticeOf(calendars: Calendars, owner: string, topic: string): ProposalNotice | undefined {
+  const [, entry] = /^(?:COUNTER|DECLINECOUNTER):([^:]+):/.exec(topic) ?? [];
+  if (entry === undefined) return undefined;
+  calendars.refresh();
+  const place = calendars
+    .servedTo(owner)
+    .filter(({ access }) => ACCESS_RANK[access] >= ACCESS_RANK.write)
+    .find(({ calendar: { id } }) => calendars.nameByEntry(id, entry) !== undefined);
+  if (place === undefined) return undefined;
+  const { id } = place.calendar;
+  const viewers = place.access === 'owner' ? calendars.viewersOf(id) : [];
+  const delegates = viewers.filter((user) => calendars.accessOf(user, id) === 'delegate');
+  return { users: [owner, ...delegates], proposal: { calendar: id, entry } };
+}
+
+/**
  * Keeps a proposal, and does `also` in the same commit. Undefined where the entry changed meanwhile.
  * @throws what the store refuses; CalendarFault.
  */
 export async function receiveProposal(
   options: ProposalIntakeOptions,
-  { bytes, from, method, recipients, to, uid }: IncomingProposal,
+  { bytes, from, isServers = false, method, recipients, to, uid }: IncomingProposal,
   also: (draft: CalendarDraft) => void,
 ): Promise<'applied' | OutsideWord | undefined> {
   const { calendars, clock, pool } = options;
@@ -52,7 +75,7 @@ export async function receiveProposal(
   const known = inbox === undefined || before === undefined ? undefined : calendars.bytesOf(inbox.id, before);
   const taken = await pool.takeProposal({
     ...{ message: bytes, copy: calendars.bytesOf(calendar.id, name), known, zone: calendar.zone },
-    ...{ recipients, from, to, now: clock.now() },
+    ...{ recipients, from, to, isServers, now: clock.now() },
   });
   if (typeof taken === 'string') return taken;
   const index = await messageIndex(pool, taken, calendar.zone);

@@ -8,15 +8,17 @@
  */
 import type { Clock } from '#src/base/clock.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
-import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import { ACCESS_RANK, type CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import type { Calendars } from '#storage/calendars/calendars.ts';
 import type { AddressBook } from '../address-book.ts';
+import { answeredBy } from '../calendar-access.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { Property } from '../icalendar/component.ts';
 import { CalendarContents } from '../objects/calendar-contents.ts';
 import type { DerivationPool } from '../objects/derivation-pool.ts';
 import { TimeSlicer } from '../time-slicer.ts';
+import type { WorkBudgets } from '../work-budget.ts';
 import { placeOf, type Place } from './delivery-calendar.ts';
 import { declineOf, isCurrent, readProposal, type Proposal } from './itip-counter.ts';
 import { isProposal, type OutsideWord } from './itip-inbound.ts';
@@ -27,6 +29,7 @@ import type { Scheduler } from './scheduler.ts';
 
 export interface ProposalsOptions {
   readonly book: AddressBook;
+  readonly budgets: WorkBudgets;
   readonly calendars: Calendars;
   readonly clock: Clock;
   readonly isPerson: (user: string) => boolean;
@@ -46,7 +49,11 @@ export interface Wish {
 
 /** A message about another time in somebody's inbox, and the entry that it is about. */
 export interface KeptProposal extends Proposal {
+  /** As whoever reads it names it: the number of the message, behind the calendar where the inbox is not their own. */
+  readonly id: string;
   readonly inbox: string;
+  /** Whose inbox it is, and in whose name it is answered. */
+  readonly inboxOf: string;
   /** Of the message. */
   readonly name: string;
   readonly bytes: Buffer;
@@ -69,10 +76,12 @@ export class Proposals {
   }
 
   /**
-   * Proposes another time for what somebody else organises, to them.
+   * Proposes another time for what somebody else organises, to them, in the name of whose calendar the invitation lies in.
+   * @param by the owner, or their delegate.
    * @throws Refusal `invitation_not_found`, `proposal_forbidden`, `proposal_outdated`, `busy`; CalendarFault.
    */
-  async propose(user: string, calendar: CalendarRecord, name: string, wish: Wish): Promise<void> {
+  async propose(by: string, calendar: CalendarRecord, name: string, wish: Wish): Promise<void> {
+    const user = calendar.owner;
     const { calendars, clock, pool } = this.#options;
     const copy = calendars.bytesOf(calendar.id, name);
     if (copy === undefined || calendars.object(calendar.id, name)?.scheduled !== true)
@@ -80,7 +89,15 @@ export class Proposals {
     const organizer = await this.#organizerOf(copy, user);
     const { zone } = calendar;
     const recipients = this.#known(user, organizer);
-    const parts = { copy, zone, recipients, from: user, to: organizer, now: clock.now() };
+    const parts = {
+      copy,
+      zone,
+      recipients,
+      from: user,
+      to: organizer,
+      sentBy: this.#sentBy(by, user),
+      now: clock.now(),
+    };
     const counter = accepted(await pool.propose({ ...parts, ...wish }));
     const { uid } = calendars.object(calendar.id, name) ?? { uid: '' };
     await this.#send({ user, calendar: calendar.id, uid, method: 'COUNTER', bytes: counter, to: organizer });
@@ -111,14 +128,25 @@ export class Proposals {
     });
   }
 
-  /** What waits in somebody’s inbox and still is about what takes place, the oldest first. */
+  /**
+   * What waits in somebody’s inbox, and in those of people whose delegate they are in the calendar that it is about, and still is
+   * about what takes place; each inbox’s oldest first.
+   */
   async list(user: string): Promise<KeptProposal[]> {
-    const { calendars } = this.#options;
+    const { budgets, calendars } = this.#options;
     calendars.refresh();
-    const inbox = calendars.inboxOf(user);
+    const owners = new Set([user, ...answeredBy(calendars, user).map(({ calendar }) => calendar.owner)]);
+    const slicer = new TimeSlicer({ budgets, user });
+    const found: KeptProposal[] = [];
+    for (const owner of owners) found.push(...(await this.#listed(user, owner, slicer)));
+    return found;
+  }
+
+  async #listed(user: string, owner: string, slicer: TimeSlicer): Promise<KeptProposal[]> {
+    const { calendars } = this.#options;
+    const inbox = calendars.inboxOf(owner);
     if (inbox === undefined) return [];
     const contents = new CalendarContents(calendars, { calendar: inbox, access: 'owner' });
-    const slicer = new TimeSlicer();
     const found: (KeptProposal & { readonly seq: number })[] = [];
     for (let after: string | undefined; ;) {
       const { next, objects } = contents.page(PAGE, after);
@@ -133,38 +161,57 @@ export class Proposals {
     }
   }
 
-  /** One of them. @throws Refusal `proposal_not_found`. */
-  async find(user: string, number: string): Promise<KeptProposal> {
+  /** One of them, by its id. @throws Refusal `proposal_not_found`, also of one that is of the other method. */
+  async find(user: string, id: string, method: 'COUNTER' | 'DECLINECOUNTER'): Promise<KeptProposal> {
     const { calendars } = this.#options;
+    const [, calendar, number = ''] = PROPOSAL_ID.exec(id) ?? [];
     calendars.refresh();
-    const inbox = calendars.inboxOf(user);
-    const kept = inbox === undefined ? undefined : await this.#read(user, inbox, `${number}.ics`);
-    if (kept?.method !== 'COUNTER') throw new Refusal('proposal_not_found');
+    const owner = calendar === undefined ? user : calendars.calendar(calendar)?.owner;
+    const inbox = owner === undefined ? undefined : calendars.inboxOf(owner);
+    const kept = inbox === undefined || number === '' ? undefined : await this.#read(user, inbox, `${number}.ics`);
+    if (kept?.method !== method || kept.id !== id) throw new Refusal('proposal_not_found');
     return kept;
   }
 
-  /** Tells who proposed that their time is not taken. @throws Refusal `busy`, `entry_not_found` of one that went meanwhile. */
-  async decline(user: string, kept: KeptProposal, comment: string): Promise<void> {
+  /** Takes a message from the inbox that it is in. @throws Refusal `proposal_not_found` of one that went meanwhile; `busy`. */
+  async remove({ inbox, name }: KeptProposal): Promise<void> {
+    await this.#options.calendars.change((draft) => {
+      if (draft.object(inbox, name) === undefined) throw new Refusal('proposal_not_found');
+      draft.removeObject(inbox, name);
+    });
+  }
+
+  /**
+   * Tells who proposed that their time is not taken. @param by who organises, or their delegate.
+   * @throws Refusal `busy`, `entry_not_found` of one that went meanwhile.
+   */
+  async decline(by: string, kept: KeptProposal, comment: string): Promise<void> {
     const { clock } = this.#options;
-    const bytes = declineOf(kept.bytes, clock.now(), comment);
+    const user = kept.inboxOf;
+    const bytes = declineOf(kept.bytes, { now: clock.now(), comment, sentBy: this.#sentBy(by, user) });
     const to = this.#identityOf(kept.attendee);
     const sending = { user, calendar: kept.calendar.id, uid: kept.uid, method: 'DECLINECOUNTER' as const, bytes, to };
     await this.#send(sending, (draft) => draft.removeObject(kept.inbox, kept.name));
   }
 
+  /** A message of an inbox as somebody has it: its owner, or who is their delegate where the entry lies. */
   async #read(user: string, inbox: CalendarRecord, name: string): Promise<KeptProposal | undefined> {
     const { calendars } = this.#options;
+    const { owner } = inbox;
     const bytes = calendars.bytesOf(inbox.id, name);
     if (bytes === undefined) return undefined;
     try {
       const proposal = readProposal(bytes, inbox.zone);
       if (proposal === undefined || !isProposal(proposal.method)) return undefined;
-      const place = await placeOf(this.#options, user, { method: proposal.method, uid: proposal.uid });
+      const place = await placeOf(this.#options, owner, { method: proposal.method, uid: proposal.uid });
       const copy = place?.name === undefined ? undefined : calendars.bytesOf(place.calendar.id, place.name);
+      if (place !== undefined && owner !== user && !this.#isDelegate(user, owner, place.calendar)) return undefined;
       if (place?.name === undefined || copy === undefined || !isCurrent(proposal, copy, place.calendar.zone))
         return undefined;
       const entry = { name: place.name, etag: place.etag ?? '' };
-      return { ...proposal, inbox: inbox.id, name, bytes, calendar: place.calendar, entry };
+      const number = name.slice(0, -'.ics'.length);
+      const id = owner === user ? number : `${place.calendar.id}-${number}`;
+      return { ...proposal, id, inbox: inbox.id, inboxOf: owner, name, bytes, calendar: place.calendar, entry };
     } catch (error) {
       // An object that no reader takes any more has nothing proposed of it.
       if (error instanceof CalendarFault) return undefined;
@@ -182,6 +229,17 @@ export class Proposals {
     if (address === undefined || whose === user || (whose === undefined && !isByMail))
       throw new Refusal('proposal_forbidden');
     return whose ?? address;
+  }
+
+  /** Whether somebody acts for the owner of an inbox in a calendar that is that owner’s. */
+  #isDelegate(user: string, owner: string, { id, owner: whose }: CalendarRecord): boolean {
+    const access = whose === owner ? this.#options.calendars.accessOf(user, id) : undefined;
+    return access !== undefined && ACCESS_RANK[access] >= ACCESS_RANK.delegate;
+  }
+
+  /** The address of who writes in somebody’s name; undefined where that is their own. */
+  #sentBy(by: string, user: string): string | undefined {
+    return by === user ? undefined : this.#options.book.addressesOf(by)[0];
   }
 
   #identityOf(address: string): string {
@@ -228,6 +286,8 @@ interface Sent {
 /** Messages looked through together. */
 const PAGE = 100;
 const PROPOSING = /^(?:COUNTER|DECLINECOUNTER):/;
+/** `KeptProposal.id`. */
+const PROPOSAL_ID = /^(?:(cal_[0-9a-z]{22})-)?([1-9]\d{0,14})$/;
 
 /** @throws Refusal `invitation_not_found`, `proposal_outdated`, `proposal_forbidden`. */
 function accepted(taken: Uint8Array | OutsideWord): Uint8Array {

@@ -27,6 +27,8 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   group: 'A group of people changed.',
   'conversation.deleted': 'A conversation was deleted, or the reader no longer takes part.',
   'calendar.changed': 'A calendar’s cursor moved: read its changes from the calendar service.',
+  'calendar.proposal':
+    'Another time for an entry was proposed, answered or taken back: `GET /v1/proposals` has what there is now.',
   'calendar.reminder': 'An alarm of an entry of the reader’s own is due. Not stored: a hint for who is connected.',
   'quota.warning': 'The reader has used four fifths of a quota. Not stored: `GET /v1/me/quotas` says it at any time.',
   'directory.changed': 'A person appeared, changed, was blocked or left.',

@@ -124,6 +124,7 @@ export const BOT_EVENT_SCOPES: Readonly<Record<EventType, BotScope | null>> = {
   group: null,
   'conversation.deleted': 'conversations:read',
   'calendar.changed': null,
+  'calendar.proposal': null,
   'calendar.reminder': null,
   'quota.warning': null,
   'directory.changed': null,

@@ -1,7 +1,7 @@
 /** Proposals of another time, as the JSON door shows and takes them (RFC 5546, 3.2.7). */
 import { z } from 'zod';
 import { RSVP_COMMENT_LENGTH_MAX } from '../limits.ts';
-import { calendarId, entryTime, hasOneTime, person, recurrenceId, time } from './calendars.ts';
+import { calendarId, entryTime, hasOneTime, person, recurrenceId, sentBy, time } from './calendars.ts';
 
 const comment = z.string().trim().max(RSVP_COMMENT_LENGTH_MAX);
 
@@ -15,14 +15,16 @@ export type ProposeTime = z.infer<typeof proposeTime>;
 export const proposal = z
   .strictObject({
     id: z.string(),
-    /** Whether the caller may answer it, or it is theirs and was not taken. */
+    /** Whether it waits for the caller’s answer, or was theirs, or that of whose delegate they are, and was not taken. */
     standing: z.enum(['waiting', 'declined']),
     calendar_id: calendarId,
     entry_id: z.string(),
+    /** What the entry was called when it was proposed. */
+    title: z.string(),
     /** Which occurrence of a series it is for; absent for all of it. */
     recurrence_id: z.string().optional(),
     /** Who said so: the attendee who proposes, or the organiser who declines. */
-    from: z.strictObject(person),
+    from: z.strictObject({ ...person, sent_by: sentBy }),
     ...time,
     comment: z.string().optional(),
     proposed_at: z.string(),

@@ -193,14 +193,18 @@ export const CALENDAR_ROUTES = {
       errors: [missing, right, 'cursor_invalid', 'search_too_short'],
     },
   ),
-  listInvitations: route.get('/v1/invitations', "Entries of the caller's calendars that wait for their answer.", {
-    query: calendars.invitationsQuery,
-    replies: { 200: calendars.invitationsReply },
-    errors: ['cursor_invalid'],
-  }),
+  listInvitations: route.get(
+    '/v1/invitations',
+    "Entries that wait for an answer, in calendars of the caller's own and of whose delegate they are.",
+    {
+      query: calendars.invitationsQuery,
+      replies: { 200: calendars.invitationsReply },
+      errors: ['cursor_invalid'],
+    },
+  ),
   answerInvitation: route.put(
     '/v1/invitations/:calendar/:entry/answer',
-    "Answers an invitation in the caller's own name.",
+    'Answers an invitation in the name of whose calendar it is in.',
     {
       body: calendars.answerInvitation,
       replies: { 200: calendars.invitation },
@@ -218,7 +222,7 @@ export const CALENDAR_ROUTES = {
   ),
   listProposals: route.get(
     '/v1/proposals',
-    "Times that are proposed for what the caller organises, and the caller's own that were declined, the oldest first.",
+    "Times that are proposed for what the caller organises, and the caller's own that were declined, the oldest first; then those of whose delegate the caller is.",
     { replies: { 200: proposals.proposalsReply } },
   ),
   answerProposal: route.put(
@@ -229,6 +233,11 @@ export const CALENDAR_ROUTES = {
       replies: { 204: null },
       errors: ['proposal_not_found', missing, entryMissing, right, 'entry_changed', 'busy', ...written],
     },
+  ),
+  removeProposal: route.delete(
+    '/v1/proposals/:proposal',
+    'Takes from the list that a time of the caller’s was not taken. What waits for an answer is answered instead.',
+    { replies: { 204: null }, errors: ['proposal_not_found', 'busy'] },
   ),
   listResources: route.get(
     '/v1/resources',

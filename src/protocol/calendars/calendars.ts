@@ -179,7 +179,7 @@ export const person = {
   name: z.string().optional(),
 };
 /** Who wrote in somebody's name, as their delegate. */
-const sentBy = z.strictObject(person).optional();
+export const sentBy = z.strictObject(person).optional();
 const STATUSES = [
   'tentative',
   'confirmed',

@@ -91,6 +91,8 @@ export const EVENT_DATA = {
   group: z.strictObject({ group_id: z.string(), rev: count }),
   'conversation.deleted': convOnly,
   'calendar.changed': z.strictObject({ calendar_id: z.string(), sync_seq: count }),
+  /** To who organises, or proposed, and to their delegates in that calendar: `GET /v1/proposals` has what there is now. */
+  'calendar.proposal': z.strictObject({ calendar_id: z.string(), entry_id: z.string() }),
   /** An alarm of an entry in a calendar of the reader's own; told once, or once more under the same `reminder_id`. */
   'calendar.reminder': reminder,
   'directory.changed': z.strictObject({ user: username, rev: count }),

@@ -142,8 +142,9 @@ export async function startDav(): Promise<DavTestServer> {
     allowsOrigin: () => false,
   });
   const isPerson = () => true;
-  const proposals = new Proposals({ book, calendars, clock: systemClock, isPerson, mail: NO_MAIL, pool, scheduler });
   const budgets = new WorkBudgets();
+  const parts = { book, budgets, calendars, pool, scheduler };
+  const proposals = new Proposals({ ...parts, clock: systemClock, isPerson, mail: NO_MAIL });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock: systemClock });
   await addDavRoutes(app, {
     calendars,

@@ -8,6 +8,7 @@ import type { ProposalView } from '#src/protocol/calendars/calendar-proposals.ts
 import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import type { Person } from '#test/support/server.ts';
+import { connect, type TestEvent, type TestSocket } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import { mailSettings, MailServer, trusting, type TakenMail } from '#test/mail/mail-server.ts';
 import {
@@ -30,8 +31,8 @@ const { console, server, stop } = await startConsoleServer({
   environment: { ...trusting(ending), ...MAIL_ENVIRONMENT },
 });
 after(stop);
-const { alice, bob, carol } = (await giveAddresses(server, console, 'alice', 'bob', 'carol')) as Record<
-  'alice' | 'bob' | 'carol',
+const { alice, bob, carol, dave } = (await giveAddresses(server, console, 'alice', 'bob', 'carol', 'dave')) as Record<
+  'alice' | 'bob' | 'carol' | 'dave',
   Person
 >;
 const set = await console('PUT', '/settings/mail', { ...mailSettings(mails.port), trusted_authserv_id: AUTHSERV });
@@ -100,7 +101,7 @@ test('CAL-04 who is invited proposes another time, the organiser sees it and tak
   assert.deepEqual(
     { ...waiting, id: '', proposed_at: '' },
     {
-      ...{ id: '', standing: 'waiting', calendar_id: alices, entry_id: id },
+      ...{ id: '', standing: 'waiting', calendar_id: alices, entry_id: id, title: 'Talk' },
       from: { user: 'bob', address: 'mailto:bob@example.org', name: 'bob' },
       ...{ all_day: false, start_at: '2027-03-30T10:00:00.000Z', end_at: '2027-03-30T11:30:00.000Z' },
       ...{ local_start: '2027-03-30T12:00:00', tz: 'Europe/Berlin', comment: 'I have a train.', proposed_at: '' },
@@ -139,6 +140,16 @@ test('CAL-04 a proposal that is not taken is told to who made it, and nothing mo
   const told = await proposalWhen(bob, copy.id);
   assert.deepEqual([told.standing, told.from.user, told.comment], ['declined', 'alice', 'The room is taken.']);
   assertRefused(await answer(bob, told, { answer: 'accepted' }), 'proposal_not_found');
+  // Who has read that takes it from the list; nobody else does, and what waits is answered.
+  const remove = async (who: Person, one: string) => await call(server, who, 'DELETE', `/v1/proposals/${one}`);
+  for (const who of [alice, carol]) assertRefused(await remove(who, told.id), 'proposal_not_found');
+  assert.equal((await remove(bob, told.id)).status, 204);
+  assert.deepEqual(await proposalsOf(bob, copy.id), []);
+  assertRefused(await remove(bob, told.id), 'proposal_not_found');
+  assert.equal((await propose(bob, bobs, copy.id, NOON)).status, 204);
+  const again = await proposalWhen(alice, id);
+  assertRefused(await remove(alice, again.id), 'proposal_not_found');
+  assert.deepEqual((await proposalsOf(alice, id)).length, 1);
   assert.equal((await entryWhen(bob, bobs, uid)).start_at, '2027-03-30T07:00:00.000Z');
 });
 
@@ -196,6 +207,155 @@ test('CAL-04 what is outdated, the same, one’s own, cancelled or not at a time
   assert.equal((await call(server, alice, 'DELETE', path)).status, 204);
   await entryWhen(bob, bobs, uid, ({ status }) => status === 'cancelled');
   assertRefused(await propose(bob, bobs, copy.id, NOON), 'proposal_outdated');
+});
+
+async function share(owner: Person, calendar: string, who: Person, access: string | undefined): Promise<void> {
+  const path = `/v1/calendars/${calendar}/shares/${who.username}`;
+  const reply =
+    access === undefined
+      ? await call(server, owner, 'DELETE', path)
+      : await call(server, owner, 'PUT', path, { access });
+  assert.ok([200, 201, 204, 404].includes(reply.status), reply.text);
+}
+
+const isProposal =
+  (calendar: string, entry: string) =>
+  ({ data, type }: TestEvent) =>
+    type === 'calendar.proposal' && data['calendar_id'] === calendar && data['entry_id'] === entry;
+/** Waits until a socket has heard of as many proposals for an entry. */
+const heard = async (socket: TestSocket, calendar: string, entry: string, count: number) =>
+  await until(
+    () => socket.events.filter(isProposal(calendar, entry)).length >= count,
+    `${count} events of ${entry} in ${calendar}`,
+  );
+
+test('CAL-04 SOC-04 who organises, their delegate and who proposed hear of a proposal, and nobody else does', async () => {
+  const sharees = { carol: 'delegate', dave: 'write' };
+  await share(alice, alices, carol, sharees.carol);
+  await share(alice, alices, dave, sharees.dave);
+  const sockets = await Promise.all([alice, bob, carol, dave].map(async (who) => await connect(server, who)));
+  const [hers, his, delegates, writers] = sockets as [TestSocket, TestSocket, TestSocket, TestSocket];
+  const { id, uid } = await invite(['bob']);
+  const copy = await entryWhen(bob, bobs, uid);
+  assert.equal((await propose(bob, bobs, copy.id, NOON)).status, 204);
+  for (const socket of [hers, delegates]) {
+    const { data, conv } = await socket.event(isProposal(alices, id), 'the proposal');
+    // Where it is, and nothing of what it says.
+    assert.deepEqual([data, conv], [{ calendar_id: alices, entry_id: id }, undefined]);
+  }
+  const waiting = await proposalWhen(alice, id);
+  assert.equal((await answer(alice, waiting, { answer: 'declined' })).status, 204);
+  await heard(his, bobs, copy.id, 1);
+  for (const socket of [hers, delegates]) await heard(socket, alices, id, 2);
+  // A program that clears the inbox is heard of by the other devices, too.
+  assert.equal((await propose(bob, bobs, copy.id, NOON)).status, 204);
+  const again = await proposalWhen(alice, id);
+  await heard(hers, alices, id, 3);
+  const headers = await appPassword(server, alice);
+  const url = `${server.calendar}/dav/inbox/alice/${again.id}.ics`;
+  assert.equal((await fetch(url, { method: 'DELETE', headers })).status, 204);
+  await heard(hers, alices, id, 4);
+  // What the writer hears behind all of it is the change, and no proposal.
+  await call(server, alice, 'PATCH', `/v1/calendars/${alices}/entries/${id}`, { title: 'Heard by all' });
+  await writers.event(({ data, type }) => type === 'calendar.changed' && data['calendar_id'] === alices);
+  for (const socket of [writers, his]) assert.deepEqual(socket.events.filter(isProposal(alices, id)), []);
+  assert.deepEqual(
+    writers.events.filter(({ type }) => type === 'calendar.proposal'),
+    [],
+  );
+  for (const socket of sockets) socket.raw.close();
+  for (const who of [carol, dave]) await share(alice, alices, who, undefined);
+});
+
+test('CAL-03 CAL-04 a delegate reads, takes and declines what is proposed to the owner, and proposes in their name', async () => {
+  const second = await call<{ id: string }>(server, alice, 'POST', '/v1/calendars', { displayname: 'Not shared' });
+  const { id, uid } = await invite(['bob']);
+  const other = await makeEntry(server, alice, second.body.id, { ...TALK, attendees: ['bob'] });
+  const copies = [await entryWhen(bob, bobs, uid), await entryWhen(bob, bobs, other.uid)] as const;
+  for (const copy of copies)
+    assert.equal((await propose(bob, bobs, copy.id, { ...NOON, comment: 'Noon?' })).status, 204);
+  const own = await proposalWhen(alice, id);
+  const unshared = await proposalWhen(alice, other.id);
+  const asDelegates = (calendar: string, one: ProposalView) => ({ id: `${calendar}-${one.id}` });
+  for (const access of [undefined, 'free_busy', 'read', 'write']) {
+    await share(alice, alices, dave, access);
+    assert.deepEqual(await proposalsOf(dave, id), [], access);
+    for (const form of [own, asDelegates(alices, own)]) {
+      assertRefused(await answer(dave, form, { answer: 'accepted' }), 'proposal_not_found');
+    }
+  }
+  await share(alice, alices, dave, 'delegate');
+  // The same as the owner reads, under an id of their own; of a calendar that is not theirs nothing.
+  const [theirs] = await proposalsOf(dave, id);
+  assert.deepEqual(theirs, { ...own, ...asDelegates(alices, own) });
+  assert.deepEqual(await proposalsOf(dave, other.id), []);
+  for (const form of [
+    own,
+    asDelegates(second.body.id, unshared),
+    asDelegates(alices, unshared),
+    asDelegates(bobs, own),
+  ]) {
+    assertRefused(await answer(dave, form, { answer: 'accepted' }), 'proposal_not_found');
+  }
+  const declined = await answer(dave, asDelegates(alices, own), { answer: 'declined', comment: 'No.' });
+  assert.equal(declined.status, 204, declined.text);
+  const told = await proposalWhen(bob, copies[0].id);
+  const byDave = { user: 'dave', address: person('dave'), name: 'dave' };
+  assert.deepEqual(
+    [told.standing, told.comment, told.from],
+    ['declined', 'No.', { user: 'alice', address: person('alice'), name: 'alice', sent_by: byDave }],
+  );
+  assert.deepEqual(await proposalsOf(alice, id), []);
+  // Taken, it is a change of the entry by the delegate.
+  assert.equal((await propose(bob, bobs, copies[0].id, NOON)).status, 204);
+  const again = await proposalWhen(dave, id);
+  assert.equal((await answer(dave, again, { answer: 'accepted' })).status, 204);
+  const moved = await entryWhen(bob, bobs, uid, (one) => one.start_at === '2027-03-30T10:00:00.000Z');
+  assert.deepEqual([moved.organizer?.user, moved.organizer?.sent_by?.user], ['alice', 'dave']);
+
+  // What Alice is invited to: her delegate proposes, and it is from Alice.
+  const bobsTalk = await makeEntry(server, bob, bobs, { ...TALK, attendees: ['alice'] });
+  const copy = await entryWhen(alice, alices, bobsTalk.uid);
+  const proposed = await propose(dave, alices, copy.id, NOON);
+  assert.equal(proposed.status, 204, proposed.text);
+  const toBob = await proposalWhen(bob, bobsTalk.id);
+  assert.deepEqual([toBob.from.user, toBob.from.sent_by], ['alice', byDave]);
+  // What she then says herself says so.
+  assert.equal((await propose(alice, alices, copy.id, { ...NOON, comment: 'I' })).status, 204);
+  const hers = await proposalWhen(bob, bobsTalk.id, ({ comment }) => comment === 'I');
+  assert.deepEqual([hers.from.user, hers.from.sent_by], ['alice', undefined]);
+  assert.equal((await answer(bob, hers, { answer: 'declined' })).status, 204);
+  const refusedOnes = [await proposalWhen(alice, copy.id), await proposalWhen(dave, copy.id)];
+  assert.deepEqual(
+    refusedOnes.map(({ from, standing }) => [from.user, from.sent_by, standing]),
+    [
+      ['bob', undefined, 'declined'],
+      ['bob', undefined, 'declined'],
+    ],
+  );
+  await share(alice, alices, dave, 'write');
+  assertRefused(await propose(dave, alices, copy.id, NOON), 'invitation_not_found');
+  await share(alice, alices, dave, undefined);
+});
+
+test('CAL-04 nobody is named as a delegate by a program or a mail that says so', async () => {
+  const { id, uid } = await invite(['bob', `mailto:${EVE}`]);
+  await entryWhen(bob, bobs, uid);
+  const claiming = counter(uid, 'bob').replace('ATTENDEE:', `ATTENDEE;SENT-BY="${person('carol')}":`);
+  const sent = await post(bob, claiming);
+  assert.equal(sent.status, 200, sent.text);
+  assert.equal((await proposalWhen(alice, id)).from.sent_by, undefined);
+  const evil = evesCounter(uid).replace(/ATTENDEE;/, `ATTENDEE;SENT-BY="${person('carol')}";`);
+  assert.match(evil, /SENT-BY/);
+  assert.equal(await mailed(evil), 'applied');
+  const both = await until(async () => {
+    const all = await proposalsOf(alice, id);
+    return all.length === 2 && all;
+  }, 'both proposals');
+  assert.deepEqual(
+    both.map(({ from }) => from.sent_by),
+    [undefined, undefined],
+  );
 });
 
 /** An iTIP message as a program posts it to the outbox. */

@@ -181,6 +181,51 @@ test('CAL-03 a delegate answers in the name of whose calendar it is; whoever may
   assert.deepEqual(answeredBy(gone, 'alice'), ['declined', 'dave']);
 });
 
+test('CAL-03 a delegate’s list has what waits for the owner’s answer, page by page, and nobody else’s has', async () => {
+  const [alices, bobs, daves] = await Promise.all([alice, bob, dave].map((who) => defaultCalendar(server, who)));
+  const waiting = async (who: Person, limit = 100) => {
+    const found: string[] = [];
+    for (let after = ''; ;) {
+      const path = `/v1/invitations?limit=${limit}${after}`;
+      type Invited = { items: { calendar_id: string; entry: EntryView }[]; next: string | null };
+      const reply = await call<Invited>(server, who, 'GET', path);
+      assert.equal(reply.status, 200, reply.text);
+      assert.ok(reply.body.items.length <= limit);
+      found.push(...reply.body.items.map(({ calendar_id: calendar, entry }) => `${calendar} ${entry.uid}`));
+      if (reply.body.next === null) return found;
+      after = `&after=${reply.body.next}`;
+    }
+  };
+  const before = [await waiting(alice), await waiting(dave)];
+  await setShare(alice, dave, 'none');
+  const made = [
+    await makeEntry(server, bob, bobs?.id ?? '', { ...TALK, attendees: ['alice'] }),
+    await makeEntry(server, bob, bobs?.id ?? '', { ...TALK, attendees: ['alice', 'dave'] }),
+    await makeEntry(server, bob, bobs?.id ?? '', { ...TALK, attendees: ['dave'] }),
+  ];
+  const [first, both, last] = made.map(({ uid }) => uid);
+  for (const uid of [first, both]) await entryWhen(alice, uid ?? '', () => true);
+  for (const uid of [both, last]) await entryWhen(dave, uid ?? '', () => true);
+  const of = (calendar: string | undefined, uids: readonly (string | undefined)[]) =>
+    uids.map((uid) => `${calendar} ${uid}`);
+  const hers = of(alices?.id, [first, both]);
+  const his = of(daves?.id, [both, last]);
+  const added = async (who: Person, known: readonly string[] | undefined, limit?: number) =>
+    (await waiting(who, limit)).filter((one) => known?.includes(one) !== true).toSorted();
+  for (const access of SHARES) {
+    await setShare(alice, dave, access);
+    assert.deepEqual(await added(dave, before[1]), his.toSorted(), access);
+  }
+  await setShare(alice, dave, 'delegate');
+  for (const limit of [1, 2, 3, 100]) {
+    const known = [...(before[0] ?? []), ...(before[1] ?? [])];
+    assert.deepEqual(await added(dave, known, limit), [...his, ...hers].toSorted(), `${limit} a page`);
+  }
+  assert.deepEqual(await added(alice, before[0]), hers.toSorted(), 'the owner has their own alone');
+  await setShare(alice, dave, 'none');
+  assert.deepEqual(await added(dave, before[1]), his.toSorted());
+});
+
 test('CAL-03 a delegate who organises answers for whose copy it is', async () => {
   await setShare(alice, dave, 'delegate');
   const [alices, daves] = [await defaultCalendar(server, alice), await defaultCalendar(server, dave)];

@@ -3,6 +3,7 @@ import { Button, Group } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChat } from '../../chat/chat-context.ts';
+import { useObserved } from '../../kit/observable.ts';
 import { useCalendar } from '../calendar-context.ts';
 import type { Entry } from './entry-form.ts';
 
@@ -17,10 +18,11 @@ export interface AnswerButtonsProps {
 
 export function AnswerButtons({ calendar, entry, onAnswered }: AnswerButtonsProps) {
   const { t } = useTranslation('calendar');
-  const { api, invitations, notices, occurrences } = useCalendar();
+  const { api, invitations, list, notices, occurrences } = useCalendar();
   const { me } = useChat();
+  const asked = useObserved(list, () => list.byId(calendar)?.owner) ?? me;
   const [sending, setSending] = useState<Answer>();
-  const given = entry.attendees.find(({ user }) => user === me)?.answer;
+  const given = entry.attendees.find(({ user }) => user === asked)?.answer;
   const send = async (answer: Answer) => {
     setSending(answer);
     try {

@@ -68,12 +68,16 @@ export function DeleteQuestion({ onClose, open }: { readonly open: OpenEntry; re
 }
 
 /** Who hears of it: those who were invited, or who invited. */
-function useTold({ entry: { attendees, organizer } }: OpenEntry): string {
+function useTold({ entry: { attendees, organizer }, place }: OpenEntry): string {
   const { t } = useTranslation('calendar');
+  const { list } = useCalendar();
   const { me, people } = useChat();
+  const calendar = list.byId(place.calendar_id);
+  // A delegate takes back what is organised in the owner’s name.
+  const whose = calendar?.access === 'delegate' ? calendar.owner : me;
   const nameOf = (person: EntryPerson) => (person.user === undefined ? wordsOf(person) : people.nameOf(person.user));
-  if (organizer !== undefined && organizer.user !== me) return t('delete.declines', { name: nameOf(organizer) });
-  const others = attendees.filter(({ user }) => user !== me);
+  if (organizer !== undefined && organizer.user !== whose) return t('delete.declines', { name: nameOf(organizer) });
+  const others = attendees.filter(({ user }) => user !== whose);
   if (others.length === 0) return t('delete.only');
   const names = new Intl.ListFormat(currentLocale()).format(others.map(nameOf));
   return t('delete.told', { names });

@@ -15,7 +15,7 @@ import { AnswerButtons } from './answer-buttons.tsx';
 import { DeleteQuestion } from './delete-question.tsx';
 import { formOf, type Entry } from './entry-form.ts';
 import type { OpenEntry } from './open-entry.ts';
-import { PersonName } from './person-name.tsx';
+import { PersonName, SentBy } from './person-name.tsx';
 import { reminderWords } from './reminder-words.ts';
 import { repeatWords } from './repeat-words.ts';
 import { useOpenEntry } from './use-open-entry.ts';
@@ -47,11 +47,12 @@ export function EntryDetails({ place }: { readonly place: OccurrencePlace }) {
 
 function Details({ onChanged, open }: { readonly open: OpenEntry; readonly onChanged: () => void }) {
   const { list } = useCalendar();
-  const { me } = useChat();
   const { entry } = open;
   const calendar = useObserved(list, () => list.byId(open.place.calendar_id));
-  const isAsked =
-    calendar?.access === 'owner' && entry.organizer?.user !== me && entry.attendees.some(({ user }) => user === me);
+  // A delegate answers for whose calendar it is, whoever organises.
+  const isActing = calendar?.access === 'owner' || calendar?.access === 'delegate';
+  const asked = calendar?.owner;
+  const isAsked = isActing && entry.organizer?.user !== asked && entry.attendees.some(({ user }) => user === asked);
   return (
     <Stack gap="sm">
       <When open={open} />
@@ -160,6 +161,7 @@ function People({ entry: { attendees, organizer } }: { readonly entry: Entry }) 
           <PersonName person={organizer} />
         </Text>
       )}
+      <SentBy delegate={organizer?.sent_by} />
       <ul className="parley-plain-list parley-guests">
         {guests.map((person) => (
           <li key={person.address}>
@@ -167,6 +169,7 @@ function People({ entry: { attendees, organizer } }: { readonly entry: Entry }) 
             <Badge size="sm" variant="default" tt="none" fw={500} data-answer={person.answer}>
               {t(`answer.state.${person.answer}`)}
             </Badge>
+            <SentBy delegate={person.sent_by} />
             {person.comment !== undefined && (
               <Text size="sm" c="dimmed" className="parley-wrapped">
                 {harmlessText(person.comment)}
@@ -193,8 +196,11 @@ function Actions({ open }: { readonly open: OpenEntry }) {
   const { open: show, zone } = useCalendar();
   const { me } = useChat();
   const [isDeleting, setDeleting] = useState(false);
+  const { list } = useCalendar();
+  const calendar = useObserved(list, () => list.byId(open.place.calendar_id));
   const { organizer } = open.entry;
-  const isOwn = organizer === undefined || organizer.user === me;
+  const isDelegates = calendar?.access === 'delegate' && organizer?.user === calendar.owner;
+  const isOwn = organizer === undefined || organizer.user === me || isDelegates;
   return (
     <Group justify="flex-end" mt="xs">
       <Button variant="subtle" color="red" leftSection={<Trash2 size={16} />} onClick={() => setDeleting(true)}>

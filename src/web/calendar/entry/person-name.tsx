@@ -1,7 +1,10 @@
 /** What somebody in an entry is called: as the directory says it of a colleague, as the entry says it of anybody else. */
+import { Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
 import { useChat } from '../../chat/chat-context.ts';
 import { useName } from '../../chat/state/people.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
+import { useObserved } from '../../kit/observable.ts';
 
 export interface EntryPerson {
   readonly user?: string | undefined;
@@ -17,6 +20,22 @@ export function PersonName({ person }: { readonly person: EntryPerson }) {
 function ColleagueName({ user }: { readonly user: string }) {
   const { people } = useChat();
   return <bdi>{useName(people, user)}</bdi>;
+}
+
+/** Who wrote, or answered, in somebody’s name, as their delegate. */
+export function SentBy({ delegate }: { readonly delegate: EntryPerson | undefined }) {
+  return delegate === undefined ? null : <Delegate person={delegate} />;
+}
+
+function Delegate({ person }: { readonly person: EntryPerson }) {
+  const { t } = useTranslation('calendar');
+  const { people } = useChat();
+  const name = useObserved(people, () => (person.user === undefined ? wordsOf(person) : people.nameOf(person.user)));
+  return (
+    <Text size="xs" c="dimmed">
+      {t('details.sentBy', { name })}
+    </Text>
+  );
 }
 
 /**

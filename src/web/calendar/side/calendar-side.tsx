@@ -11,6 +11,7 @@ import { DesktopReminders } from '../reminders/desktop-reminders.tsx';
 import { colorOf, type Calendar } from '../state/calendar-list.ts';
 import { CalendarMenu } from './calendar-menu.tsx';
 import { InvitationList } from './invitation-list.tsx';
+import { ProposalList } from './proposal-list.tsx';
 
 export function CalendarSide({ onDay }: { readonly onDay: (day: string) => void }) {
   const { t } = useTranslation('calendar');
@@ -31,6 +32,7 @@ export function CalendarSide({ onDay }: { readonly onDay: (day: string) => void 
         }}
       />
       <InvitationList />
+      <ProposalList />
       {!isLoaded && <Skeleton height={80} />}
       <Calendars title={t('side.own')} calendars={own} />
       <Button

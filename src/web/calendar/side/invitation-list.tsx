@@ -6,9 +6,10 @@ import { currentLocale } from '../../kit/language.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useCalendar } from '../calendar-context.ts';
 import { AnswerButtons } from '../entry/answer-buttons.tsx';
-import { PersonName } from '../entry/person-name.tsx';
+import { PersonName, SentBy } from '../entry/person-name.tsx';
 import type { Invitation } from '../state/invitations.ts';
 import { spanWords } from '../time.ts';
+import { InNameOf } from './in-name-of.tsx';
 
 export function InvitationList() {
   const { t } = useTranslation('calendar');
@@ -46,6 +47,8 @@ function InvitationCard({ invitation: { calendar_id: calendar, entry } }: { read
             <PersonName person={entry.organizer} />
           </Text>
         )}
+        <SentBy delegate={entry.organizer?.sent_by} />
+        <InNameOf calendar={calendar} />
       </UnstyledButton>
       <AnswerButtons calendar={calendar} entry={entry} />
     </Card>

@@ -40,7 +40,8 @@ export class Invitations extends Observable {
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => void this.load(), PAUSE_MILLIS);
     };
-    const off = [this.#client.on('calendar.changed', soon), this.#client.on('caught-up', soon)];
+    const events = ['calendar.changed', 'calendar.proposal', 'caught-up'] as const;
+    const off = events.map((event) => this.#client.on(event, soon));
     return () => {
       clearTimeout(this.#timer);
       off.forEach((unsubscribe) => unsubscribe());
