@@ -36,6 +36,7 @@ import {
   uidKey,
   type CalendarRecord,
   type CalendarTable,
+  type ChangeRecord,
   type ObjectIndex,
   type ObjectRecord,
   type ShareAccess,
@@ -232,7 +233,7 @@ export class CalendarDraft extends CalendarWriteSet {
     const record: ObjectRecord = {
       ...{ uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered, classification },
       ...{ etag, scheduleTag, seq },
-      wasShown: classification !== 'private' || (prior !== undefined && prior.wasShown !== false),
+      ...whoHadIt(classification, prior ?? (isBack ? this.#removalOf(id, removal.seq) : undefined), seq),
       bytes: bytes.length,
       createdAt: prior?.createdAt ?? this.now,
       changedAt: this.now,
@@ -275,7 +276,7 @@ export class CalendarDraft extends CalendarWriteSet {
     if (prior === undefined) throw new Refusal('entry_not_found');
     assertConditions(prior, conditions);
     const seq = calendar.syncSeq;
-    const { uid } = prior;
+    const { hiddenAt, uid, wasShown } = prior;
     const revisions = this.#keepRevision(calendar, name, prior);
     this.#unlist(calendar, name, prior);
     this.put('objects', key(id, name), null);
@@ -283,7 +284,7 @@ export class CalendarDraft extends CalendarWriteSet {
     setObjectProperties(this, id, name, {});
     this.put('removals', key(id, name), numberValue(seq));
     this.put('graves', numbered(seq, id), tombstoneRecord.encode({ name, uid, at: this.now, revisions }));
-    this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true, wasShown: prior.wasShown }));
+    this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: true, wasShown, hiddenAt }));
     this.#use(calendar, -1, -prior.bytes);
     const { objects, removed } = calendar;
     const left = { ...calendar, objects: objects - 1, bytes: calendar.bytes - prior.bytes };
@@ -361,6 +362,12 @@ export class CalendarDraft extends CalendarWriteSet {
     return kept;
   }
 
+  /** What the log says of a removal. */
+  #removalOf(id: string, seq: number): ChangeRecord | undefined {
+    const stored = this.read('changes', numbered(seq, id));
+    return stored === undefined ? undefined : changeRecord.decode(stored);
+  }
+
   #forget(id: string, seq: number): void {
     this.put('graves', numbered(seq, id), null);
     this.put('changes', numbered(seq, id), null);
@@ -424,6 +431,20 @@ export class CalendarDraft extends CalendarWriteSet {
   #putCount(of: 'owned' | 'shared', user: string, count: number): void {
     this.put('meta', key(of, user), count === 0 ? null : numberValue(count));
   }
+}
+
+/**
+ * Whether people may have a state who see nothing that is private, and since when they have it no more.
+ * @param before the state before it, or the removal that it comes back from; undefined for neither.
+ */
+function whoHadIt(
+  classification: ObjectIndex['classification'],
+  before: Pick<ObjectRecord, 'classification' | 'hiddenAt' | 'wasShown'> | undefined,
+  seq: number,
+): Pick<ObjectRecord, 'hiddenAt' | 'wasShown'> {
+  if (classification !== 'private') return { wasShown: true, hiddenAt: undefined };
+  const wasShown = before !== undefined && before.wasShown !== false;
+  return { wasShown, hiddenAt: wasShown ? (before.hiddenAt ?? seq) : undefined };
 }
 
 /** Holds an object, undefined for none, to what a caller expects of it. @throws Refusal `entry_changed`. */

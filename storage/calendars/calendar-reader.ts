@@ -75,6 +75,8 @@ export interface RemovedObject {
   readonly isReplaced: boolean;
   /** Whether people may have it who see nothing that is private. */
   readonly wasShown: boolean;
+  /** `ObjectRecord.hiddenAt` of what it was last. */
+  readonly hiddenAt: number | undefined;
 }
 
 export interface SyncPage<Changed extends NamedObject = NamedObject> {
@@ -394,8 +396,8 @@ export class CalendarReader extends CalendarView {
       }
       last = seq;
       const { name, uid } = change;
-      const wasShown = change.wasShown !== false;
-      if (change.removed) removed.push({ name, uid, isReplaced: this.object(calendar, name) !== undefined, wasShown });
+      const shown = { wasShown: change.wasShown !== false, hiddenAt: change.hiddenAt };
+      if (change.removed) removed.push({ name, uid, isReplaced: this.object(calendar, name) !== undefined, ...shown });
       else changed.push({ name, ...(this.object(calendar, name) as ObjectRecord) });
     }
     return { changed, removed, position: { after: record.syncSeq, base: record.syncSeq }, more: false };

@@ -156,6 +156,11 @@ export interface ObjectRecord extends ObjectIndex {
    * means that it may have been, of what was stored before this was kept.
    */
   readonly wasShown?: boolean | undefined;
+  /**
+   * The sync_seq by which it became private, of what was shown before: whoever has read up to there has it no more. Undefined of
+   * what is shown, of what never was, and where it became so before this was kept.
+   */
+  readonly hiddenAt?: number | undefined;
 }
 
 /** An object where it lies. */
@@ -171,8 +176,9 @@ export interface ChangeRecord {
   readonly name: string;
   readonly uid: string;
   readonly removed: boolean;
-  /** Of what was removed: `wasShown` of the object. */
+  /** Of what was removed: those of the object. */
   readonly wasShown?: boolean | undefined;
+  readonly hiddenAt?: number | undefined;
 }
 
 /** A removed object, under the seq of its removal. */
@@ -271,11 +277,18 @@ export const objectRecord = calendarRecordOf<ObjectRecord>('calendar object', [
   'createdAt',
   'changedAt',
   'revisions',
-  // Behind the others: objects from before have neither.
+  // Behind the others: objects from before have none of them.
   'classification',
   'wasShown',
+  'hiddenAt',
 ]);
-export const changeRecord = calendarRecordOf<ChangeRecord>('calendar change', ['name', 'uid', 'removed', 'wasShown']);
+export const changeRecord = calendarRecordOf<ChangeRecord>('calendar change', [
+  'name',
+  'uid',
+  'removed',
+  'wasShown',
+  'hiddenAt',
+]);
 export const tombstoneRecord = calendarRecordOf<TombstoneRecord>('removed object', ['name', 'uid', 'at', 'revisions']);
 export const revisionRecord = calendarRecordOf<RevisionRecord>('revision', ['etag', 'until', 'bytes']);
 export const messageRecord = calendarRecordOf<MessageRecord>('scheduling message', [

@@ -326,8 +326,9 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
       revisions: [1, 2],
       classification: 'private',
       wasShown: false,
+      hiddenAt: 9,
     },
-    '01dc0011a175a56576656e74fbc0c3c2c3c2a165a17303ccc80102920102a770726976617465c2',
+    '01dc0012a175a56576656e74fbc0c3c2c3c2a165a17303ccc80102920102a770726976617465c209',
   ],
   [
     'revision',
@@ -370,8 +371,8 @@ test('a calendar from before zones followed their owners has the one that it say
 
 test('an object from before its class was kept has none, and may have been shown', () => {
   const older = Buffer.from('019fa175a56576656e74fbc0c3c2c3c2a165a17303ccc80102920102', 'hex');
-  const { classification, uid, wasShown } = objectRecord.decode(older);
-  assert.deepEqual([uid, classification, wasShown], ['u', undefined, undefined]);
+  const { classification, hiddenAt, uid, wasShown } = objectRecord.decode(older);
+  assert.deepEqual([uid, classification, wasShown, hiddenAt], ['u', undefined, undefined, undefined]);
 });
 
 test('a conversation from before there was a retention has none, and was emptied as far as it goes', () => {

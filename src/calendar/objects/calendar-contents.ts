@@ -115,16 +115,21 @@ export class CalendarContents {
     if (page === 'expired') return page;
     const changed: ShownObject[] = [];
     const removed: RemovedObject[] = [];
+    // What was hidden before a reader asked last, or began, they have no more, and hear nothing more of it.
+    const known = Math.max(position.after, position.base);
+    const isHad = ({ hiddenAt, wasShown }: Pick<NamedObject, 'hiddenAt' | 'wasShown'>) =>
+      wasShown !== false && (hiddenAt === undefined || hiddenAt > known);
     for (const object of page.changed) {
       const shown = this.#shown(object);
       // Whoever reads the calendar for the first time has nothing that is to go.
       const isFirst = position.after === 0 || (position.base > position.after && object.seq <= position.base);
       if (shown !== undefined) changed.push(shown);
-      else if (!isFirst && object.wasShown !== false) {
-        removed.push({ name: object.name, uid: object.uid, isReplaced: false, wasShown: true });
+      else if (!isFirst && isHad(object)) {
+        const { hiddenAt, name, uid } = object;
+        removed.push({ name, uid, isReplaced: false, wasShown: true, hiddenAt });
       }
     }
-    removed.push(...page.removed.filter(({ wasShown }) => wasShown || this.#audience === 'insider'));
+    removed.push(...page.removed.filter((one) => this.#audience === 'insider' || isHad(one)));
     return { ...page, changed, removed };
   }
 
@@ -225,8 +230,10 @@ export class CalendarContents {
   #shown(object: NamedObject): ShownObject | undefined {
     const disclosure = this.#audience === 'insider' ? 'whole' : disclosureOf(this.#audience, this.#classOf(object));
     if (disclosure === 'hidden') return undefined;
-    // The same state has other bytes for whoever sees all of it, and one person may come to see more.
-    const etag = disclosure === 'whole' ? object.etag : `${object.etag}-time`;
-    return { ...object, etag, disclosure, stored: object } as ShownObject;
+    if (disclosure === 'whole') return { ...object, disclosure, stored: object } as ShownObject;
+    // Another etag, since the same state has other bytes for whoever sees all of it; by number and time, since a digest of what
+    // is not shown could be held against a guess of it.
+    const etag = `${object.seq}-${object.changedAt.toString(36)}-time`;
+    return { ...object, etag, scheduleTag: etag, disclosure, stored: object } as ShownObject;
   }
 }

@@ -132,8 +132,8 @@ export class CalendarObjectWriter {
   ): Promise<void> {
     const { calendars, scheduler } = this.#options;
     const { calendar, access } = accessCalendar(calendars, user, calendarId, 'write');
-    assertSees(new CalendarContents(calendars, { calendar, access }), name);
     for (let times = 0; times < JUDGED_TIMES_MAX; times += 1) {
+      assertSees(new CalendarContents(calendars, { calendar, access }), name);
       const prior = calendars.object(calendarId, name);
       const before = prior?.scheduled === true ? await this.#stateOf(calendarId, name) : undefined;
       const isElsewhere =
@@ -148,7 +148,9 @@ export class CalendarObjectWriter {
       const found = before === undefined || isElsewhere ? undefined : await scheduler.plan(change);
       const plan = isSilent && found?.messages.every(({ method }) => method === 'REPLY') === true ? undefined : found;
       const isRemoved = await calendars.change((draft) => {
-        if (prior?.scheduled === true && draft.object(calendarId, name)?.etag !== prior.etag) return false;
+        const isOther = draft.object(calendarId, name)?.etag !== prior?.etag;
+        // What others are told of it is of that state, and whoever does not see all may not see the next one.
+        if (isOther && (prior?.scheduled === true || audienceOf(access) !== 'insider')) return false;
         draft.removeObject(calendarId, name, conditions);
         scheduler.send(draft, plan);
         return true;

@@ -338,6 +338,173 @@ test('CAL-05 what becomes private goes from whoever had it, and what never was s
   assert.match(await sync(tokenIn(whole)), /^403\n[^]*valid-sync-token/);
 });
 
+test('CAL-05 what was taken from a reader is named to them once, and not again when it changes or goes', async () => {
+  const { own, home, path } = await sharedWith('read');
+  type Changes = { items: { uid: string }[]; deleted: string[]; next: string };
+  const asked = `<D:sync-level>1</D:sync-level><D:prop><D:getetag/></D:prop>`;
+  const read = async (token: string, after: string) => {
+    const answer = await report(bob, `${home}/`, 'D:sync-collection', `<D:sync-token>${token}</D:sync-token>${asked}`);
+    const json = await call<Changes>(server, bob, 'GET', `${path}/changes${after === '' ? '' : `?after=${after}`}`);
+    const names = [...answer.matchAll(/<D:href>[^<]*\/([^/<]+)\.ics<\/D:href><D:(status|propstat)>/g)];
+    return {
+      token: /<D:sync-token>([^<]+)/.exec(answer)?.[1] ?? '',
+      after: json.body.next,
+      rows: names.map(([, name, kind]) => `${kind === 'status' ? 'gone' : 'is'} ${name}`).toSorted(),
+      json: [json.body.items.length, json.body.deleted.length],
+    };
+  };
+  const file = `${own}/Secret-PUBLIC.ics`;
+  const write = async (value: string) =>
+    assert.ok((await putObject(server, passwords.alice, file, textOf('PUBLIC', value))).ok, value);
+  const first = await read('', '');
+  assert.deepEqual(first.rows, ['is Secret-CONFIDENTIAL', 'is Secret-PUBLIC']);
+  await write('CLASS:PRIVATE');
+  const taken = await read(first.token, first.after);
+  assert.deepEqual([taken.rows, taken.json], [['gone Secret-PUBLIC'], [0, 1]]);
+  const nothing = [[], [0, 0]];
+  await write('CLASS:PRIVATE\r\nX-MORE:1');
+  const later = await read(taken.token, taken.after);
+  assert.deepEqual([later.rows, later.json], nothing, 'changed where nobody sees it');
+  // Whoever begins now never had it, and whoever did not ask meanwhile is told.
+  const fresh = await read('', '');
+  assert.deepEqual(fresh.rows, ['is Secret-CONFIDENTIAL']);
+  assert.deepEqual((await read(first.token, first.after)).rows, ['gone Secret-PUBLIC']);
+  await write('CLASS:CONFIDENTIAL');
+  const shown = await read(later.token, later.after);
+  assert.deepEqual([shown.rows, shown.json], [['is Secret-PUBLIC'], [1, 0]]);
+  await write('CLASS:PRIVATE\r\nX-MORE:2');
+  assert.deepEqual((await read(fresh.token, fresh.after)).rows, ['gone Secret-PUBLIC']);
+  const again = await read(shown.token, shown.after);
+  assert.deepEqual(again.rows, ['gone Secret-PUBLIC']);
+  assert.match(await dav(alice, 'DELETE', file), /^204/);
+  const gone = await read(again.token, again.after);
+  assert.deepEqual([gone.rows, gone.json], nothing, 'removed where nobody sees it');
+  assert.deepEqual((await read(shown.token, shown.after)).rows, ['gone Secret-PUBLIC']);
+  // What is removed and comes back for its owner alone goes from whoever had it.
+  await write('CLASS:PUBLIC');
+  const back = await read(gone.token, gone.after);
+  assert.deepEqual(back.rows, ['is Secret-PUBLIC']);
+  assert.match(await dav(alice, 'DELETE', file), /^204/);
+  await write('CLASS:PRIVATE');
+  const last = await read(back.token, back.after);
+  assert.deepEqual([last.rows, last.json], [['gone Secret-PUBLIC'], [0, 1]]);
+});
+
+test('CAL-05 no tag or length that a reader of times is given can be held against a guess of the words', async () => {
+  const { own, home, path, fileOf } = await sharedWith('read');
+  // Whoever guesses all of it puts the guess into a calendar of their own, and reads what it has there.
+  const guess = `/dav/calendars/bob/default/guess-${Date.now()}.ics`;
+  const text = { 'content-type': 'text/calendar' };
+  assert.match(await dav(bob, 'PUT', guess, textOf('CONFIDENTIAL'), text), /^201/);
+  const [, etag = ''] = /\netag,"([^"]+)"/.exec(await dav(bob, 'GET', guess)) ?? [];
+  assert.ok(etag.length > 8, etag);
+  const props = '<D:prop><D:getetag/><C:schedule-tag/><D:getcontentlength/><C:calendar-data/></D:prop>';
+  const answers = async () => [
+    await dav(bob, 'GET', fileOf('CONFIDENTIAL')),
+    await dav(bob, 'HEAD', fileOf('CONFIDENTIAL')),
+    await dav(bob, 'PROPFIND', fileOf('CONFIDENTIAL'), `<D:propfind ${NS}>${props}</D:propfind>`),
+    await report(bob, `${home}/`, 'C:calendar-multiget', `${props}<D:href>${fileOf('CONFIDENTIAL')}</D:href>`),
+    await report(bob, `${home}/`, 'C:calendar-query', props + filterOf('')),
+    (await call(server, bob, 'GET', `${path}/changes`)).text,
+  ];
+  for (const answer of await answers()) assert.ok(!answer.includes(etag.slice(0, 8)), answer);
+  // Longer words are no longer object to them, and another state all the same.
+  const tagged = (answer: string) => /\netag,("[^"]+")/.exec(answer)?.[1] ?? '';
+  const lengthIn = (answer: string) => /getcontentlength>(\d+)/.exec(answer)?.[1];
+  const before = await answers();
+  const longer = textOf('CONFIDENTIAL').replace('SUMMARY:Secret', `SUMMARY:${'Long'.repeat(90)} Secret`);
+  const file = fileOf('CONFIDENTIAL').replace(/^.*\//, '');
+  assert.ok((await putObject(server, passwords.alice, `${own}/${file}`, longer)).ok);
+  const after = await answers();
+  assert.equal(lengthIn(after[2] ?? ''), lengthIn(before[2] ?? ''));
+  assert.ok(lengthIn(after[2] ?? '') !== undefined);
+  const [old, now] = [tagged(before[0] ?? ''), tagged(after[0] ?? '')];
+  assert.notEqual(old, now);
+  assert.match(await dav(bob, 'GET', fileOf('CONFIDENTIAL'), '', { 'if-none-match': now }), /^304/);
+  assert.match(await dav(bob, 'GET', fileOf('CONFIDENTIAL'), '', { 'if-none-match': old }), /^200/);
+  assert.match(await dav(bob, 'DELETE', guess), /^204/);
+});
+
+test('CAL-05 to a reader what is hidden is answered as what never was, to the byte', async () => {
+  const { calendar, home, path, put } = await sharedWith('read');
+  const stored = await exportOf(alice, calendar.id);
+  const changes = await call<{ items: { id: string; uid: string }[] }>(server, alice, 'GET', `${path}/changes`);
+  const text = { 'content-type': 'text/calendar' };
+  const hidden = { file: 'Secret-PRIVATE', uid: uidOf('PRIVATE') };
+  const never = { file: 'Nobody-PRIVATE', uid: uidOf('PRIVATE').replace('Secret', 'Nobody') };
+  const id = changes.body.items.find(({ uid }) => uid === hidden.uid)?.id ?? '';
+  const bobs = '/dav/calendars/bob/default';
+  const ask = async ({ file, uid }: typeof hidden, entry: string) => {
+    const at = `${home}/${file}.ics`;
+    const props = '<D:prop><D:getetag/></D:prop>';
+    const uidFilter = filterOf(`<C:prop-filter name="UID"><C:text-match>${uid}</C:text-match></C:prop-filter>`);
+    const json = async (method: string, where: string, body?: object) => {
+      const { status, body: said } = await call(server, bob, method, where, body);
+      return `${status} ${JSON.stringify(said)}`;
+    };
+    const answers = [
+      await dav(bob, 'GET', at),
+      await dav(bob, 'HEAD', at),
+      await dav(bob, 'GET', at, '', { 'if-none-match': '*' }),
+      await dav(bob, 'GET', at, '', { 'if-match': '*' }),
+      await dav(bob, 'PROPFIND', at, '', { depth: '0' }),
+      await dav(bob, 'DELETE', at),
+      await dav(bob, 'DELETE', at, '', { 'if-match': '*' }),
+      await dav(bob, 'MOVE', at, '', { destination: `${bobs}/got.ics` }),
+      await dav(bob, 'COPY', at, '', { destination: `${bobs}/got.ics` }),
+      await report(bob, `${home}/`, 'C:calendar-multiget', `${props}<D:href>${at}</D:href>`),
+      await report(bob, `${home}/`, 'C:calendar-query', props + uidFilter),
+      await json('GET', `${path}/entries/${entry}`),
+      await json('PATCH', `${path}/entries/${entry}`, { scope: 'all', title: 'Mine', etag: 'x' }),
+      await json('DELETE', `${path}/entries/${entry}?scope=all`),
+      await json('PUT', `/v1/invitations/${calendar.id}/${entry}/answer`, { answer: 'accepted' }),
+      await json('POST', `/v1/invitations/${calendar.id}/${entry}/proposals`, { start_at: '2027-01-01T00:00:00Z' }),
+      await json('GET', `/v1/entries?q=${encodeURIComponent(file)}&calendar=${calendar.id}`),
+    ];
+    // By whoever may only read: not even a conflict of names or UIDs.
+    const written = [
+      await dav(bob, 'PUT', at, textOf('PUBLIC').replaceAll(uidOf('PUBLIC'), uid), text),
+      await dav(bob, 'PUT', `${home}/free.ics`, textOf('PUBLIC').replaceAll(uidOf('PUBLIC'), uid), text),
+      await dav(bob, 'PUT', at, 'nothing', { ...text, 'if-none-match': '*' }),
+    ];
+    const neutral = (answer: string) =>
+      answer
+        .replaceAll(file, 'FILE')
+        .replaceAll(uid, 'UID')
+        .replaceAll(/\ndate,[^\n]*|\nx-request-id,[^\n]*/gi, '');
+    return { answers: answers.map(neutral), written: written.map(neutral) };
+  };
+  const unknown = id.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'));
+  for (const access of ['read', 'write'] as const) {
+    await put(access);
+    const [one, other] = [await ask(hidden, id), access === 'read' ? await ask(never, unknown) : undefined];
+    if (other !== undefined) assert.deepEqual(one, other);
+    for (const answer of [...one.answers, ...one.written]) assertSecret(answer, ['Secret-PRIVATE']);
+    assert.equal(await exportOf(alice, calendar.id), stored, access);
+  }
+  // Onto a hidden entry nothing is written, whatever the writer says of what is there.
+  const mine = await dav(bob, 'PUT', `${bobs}/mine.ics`, textOf('PUBLIC').replaceAll(uidOf('PUBLIC'), 'mine@x'), text);
+  assert.match(mine, /^201/);
+  for (const [method, headers] of [
+    ['COPY', {}],
+    ['MOVE', {}],
+    ['COPY', { overwrite: 'F' }],
+    ['MOVE', { overwrite: 'F' }],
+    ['PUT', { ...text, 'if-match': '*' }],
+    ['PUT', { ...text, 'if-none-match': '*' }],
+  ] as const) {
+    const at = `${home}/Secret-PRIVATE.ics`;
+    const answer =
+      method === 'PUT'
+        ? await dav(bob, method, at, textOf('PUBLIC').replaceAll(uidOf('PUBLIC'), 'mine@x'), headers)
+        : await dav(bob, method, `${bobs}/mine.ics`, '', { destination: at, ...headers });
+    assert.match(answer, /^403\n[^]*need-privileges/, `${method} ${JSON.stringify(headers)}`);
+    assertSecret(answer, ['Secret-PRIVATE']);
+  }
+  assert.equal(await exportOf(alice, calendar.id), stored);
+  assert.match(await dav(bob, 'DELETE', `${bobs}/mine.ics`), /^204/);
+});
+
 test('CAL-05 JSON says and shows whom an entry is for, and its categories', async () => {
   const { id } = await makeCalendar(server, alice);
   const entries = `/v1/calendars/${id}/entries`;
