@@ -129,7 +129,7 @@ export class Occurrences extends Observable {
   async #answer(calendar: string, span: Span, isNewest: () => boolean): Promise<void> {
     this.#reading.add(calendar);
     try {
-      const answer = await this.#list.api.call('readRange', { params: { calendar }, query: span });
+      const answer = await this.#list.api.call('readRange', { params: { calendar }, query: { ...span } });
       if (!isNewest()) return;
       const items = answer.items.map((item) => ({ ...item, calendar_id: calendar }));
       this.#read.set(calendar, { items, isCut: answer.is_cut });
