@@ -201,7 +201,7 @@ describe('the ways into the app in Chromium', { skip: CHROMIUM === undefined && 
     await tom.evaluate("location.hash = '#/settings'");
     await button(tom, 'Continue with Work').click();
     await tom.waitForURL(`${site.identity.issuer}/**`);
-    await tom.locator('input[name=login]'.fill('s-tom');
+    await tom.locator('input[name=login]').fill('s-tom');
     await tom.locator('input[name=password]').fill('any');
     await tom.locator('button[type=submit]').click();
     await list(tom).waitFor();
