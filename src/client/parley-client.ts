@@ -13,6 +13,7 @@ import { Directory, directoryRequest } from './directory.ts';
 import type { Unsubscribe } from './emitter.ts';
 import type { AnyServerEvent, ClientEvents } from './events.ts';
 import { readUnixSeconds } from './instants.ts';
+import { Meetings } from './meetings.ts';
 import { MessageReading } from './conversations/message-reading.ts';
 import { Attachments } from './conversations/attachments.ts';
 import { type HistoryPage, type HistoryQuery, type InboxPage, MessagingApi } from './messaging-api.ts';
@@ -52,6 +53,8 @@ export class ParleyClient {
   readonly presences: Presences;
   /** Rooms that the person is asked into; `membership` events without a `rev` tell of changes. */
   readonly invitations: RoomInvitations;
+  /** Meetings: their links and lobbies. `membership` events with a `meeting_id` tell of changes. */
+  readonly meetings: Meetings;
   /** Emoji of the installation's own. */
   readonly customEmojis: CustomEmojis;
   /** Pictures of rooms. */
@@ -154,6 +157,15 @@ export class ParleyClient {
     const tell = (awake: boolean) => this.#socket.send({ kind: 'presence', awake });
     this.presences = new Presences(api, context, tell);
     this.invitations = new RoomInvitations(api);
+    this.meetings = new Meetings({
+      session: this.#session,
+      http: coordinator,
+      enter: async (conv) => {
+        const record = readConversation(await api.call('readConversation', { params: { id: conv } }));
+        this.#conversations.add(record);
+        return record;
+      },
+    });
     this.roomAvatars = new RoomAvatars(this.#session, messaging);
     this.webPush = new WebPush(api);
     this.#typing = new Typing((conv) => this.#socket.send({ kind: 'typing', conv }), timers);

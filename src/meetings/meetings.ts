@@ -130,8 +130,16 @@ export class Meetings {
     return this.#view(host, id, record);
   }
 
-  /** Meetings that the person takes part in, oldest first, behind the meeting `after`. */
-  list(user: string, after: string | undefined, limit: number): { items: MeetingView[]; next: string | null } {
+  /** Of the next `limit` meetings that the person takes part in behind `after`, oldest first, those that are asked for. */
+  list(
+    user: string,
+    after: string | undefined,
+    limit: number,
+    {
+      conversation,
+      isWaitedFor = false,
+    }: { readonly conversation?: string | undefined; readonly isWaitedFor?: boolean } = {},
+  ): { items: MeetingView[]; next: string | null } {
     const { accounts } = this.#options;
     const found = accounts
       .documents(attendance, { after: attendanceId(user, after ?? ''), limit })
@@ -140,7 +148,10 @@ export class Meetings {
       .map((id) => id.slice(user.length + 1));
     const items = found.flatMap((id) => {
       const record = accounts.document(meetings, id);
-      return record === undefined || !this.#takesPart(user, record) ? [] : [this.#view(user, id, record)];
+      if (record === undefined || !this.#takesPart(user, record)) return [];
+      if (conversation !== undefined && record.conversation !== conversation) return [];
+      if (isWaitedFor && (record.host !== user || record.waiting.length === 0)) return [];
+      return [this.#view(user, id, record)];
     });
     return { items, next: found.length < limit ? null : (found.at(-1) ?? null) };
   }

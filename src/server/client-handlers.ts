@@ -93,9 +93,12 @@ export function makeMeetingHandlers(meetings: Meetings): ClientHandlers<typeof M
       body: await meetings.create(user, body as CreateMeeting),
     }),
     listMeetings: ({ user, query }) => {
-      const { after, limit } = query as z.infer<typeof meetingsQuery>;
+      const { after, conversation, limit, waiting } = query as z.infer<typeof meetingsQuery>;
       if (after !== undefined && !isId('mtg', after)) throw new Refusal('cursor_invalid', { field: 'after' });
-      return { status: 200, body: meetings.list(user, after, limit) };
+      return {
+        status: 200,
+        body: meetings.list(user, after, limit, { conversation, isWaitedFor: waiting === 'true' }),
+      };
     },
     readMeeting: (request) => ({ status: 200, body: meetings.read(request.user, meetingOf(request)) }),
     changeMeeting: async (request) => ({

@@ -65,6 +65,31 @@ test('MTG-01 an instant meeting has a room, a link and its host; a scheduled one
   assert.deepEqual((await as('bob', 'GET', '/v1/meetings')).json.items, []);
 });
 
+test('MTG-01 meetings are found by their room, and those by who waits in them', async (context) => {
+  const { as, meet, join } = await started(context);
+  const [one, other] = [await meet({ participants: ['alice'] }), await meet({ lobby: 'everyone_waits' })];
+  const found = async (who: string, query: string) => {
+    const { json } = await as(who, 'GET', `/v1/meetings?${query}`);
+    return json.items?.map(({ id }: { id: string }) => id) ?? json.code;
+  };
+  assert.deepEqual(await found('host', `conversation=${other.conversation_id}`), [other.id]);
+  assert.deepEqual(await found('alice', `conversation=${other.conversation_id}`), [], 'not hers');
+  assert.deepEqual(await found('alice', `conversation=${one.conversation_id}`), [one.id]);
+  assert.deepEqual(await found('host', 'waiting=true'), []);
+  await join('bob', other.link);
+  assert.deepEqual(await found('host', 'waiting=true'), [other.id]);
+  assert.deepEqual(await found('host', `waiting=true&conversation=${one.conversation_id}`), []);
+  // A page is of what was looked at: what is left out of it makes it short.
+  const first = (await as('host', 'GET', '/v1/meetings?waiting=true&limit=1')).json;
+  assert.deepEqual([first.items, first.next], [[], one.id]);
+  await as('host', 'POST', `/v1/meetings/${other.id}/waiting/bob/admit`);
+  assert.deepEqual(await found('host', 'waiting=true'), []);
+  assert.deepEqual(await found('bob', 'waiting=true'), []);
+  for (const query of ['waiting=false', 'waiting=', 'conversation=x', `conversation=${one.id}`]) {
+    assert.equal(await found('host', query), 'query_invalid', query);
+  }
+});
+
 test('MTG-01 the lobby lets everybody in, or has guests wait, or all who were not invited', async (context) => {
   const { meet, join } = await started(context);
   const cases: [lobby: string, alice: string, visitor: string][] = [

@@ -6,6 +6,8 @@ import { CALLS_RUSSIAN } from '#src/web/calls/russian.ts';
 import { mentionBefore, mentionsIn } from '#src/web/chat/composer/mention-words.ts';
 import { CALENDAR_ENGLISH } from '#src/web/calendar/english.ts';
 import { CALENDAR_RUSSIAN } from '#src/web/calendar/russian.ts';
+import { MEETINGS_ENGLISH } from '#src/web/meetings/english.ts';
+import { MEETINGS_RUSSIAN } from '#src/web/meetings/russian.ts';
 import { ENGLISH } from '#src/web/kit/english.ts';
 import { harmlessName, harmlessText } from '#src/web/kit/harmless-text.ts';
 import { RUSSIAN } from '#src/web/kit/russian.ts';
@@ -44,10 +46,12 @@ test('no text is missing in a language, nor a form of one by its number', () => 
   assert.deepEqual(faultsOf(CALENDAR_ENGLISH, 'en', CALENDAR_ENGLISH), []);
   assert.deepEqual(faultsOf(CALENDAR_RUSSIAN, 'ru', CALENDAR_ENGLISH), []);
   assert.deepEqual(faultsOf(CALLS_RUSSIAN, 'ru', CALLS_ENGLISH), []);
+  assert.deepEqual(faultsOf(MEETINGS_ENGLISH, 'en', MEETINGS_ENGLISH), []);
+  assert.deepEqual(faultsOf(MEETINGS_RUSSIAN, 'ru', MEETINGS_ENGLISH), []);
   assert.deepEqual(faultsOf(NOTICES_RUSSIAN, 'ru', NOTICES_ENGLISH), []);
   // All are looked up in one place: a text of a part would take the place of another one of that key.
   assert.deepEqual(
-    Object.keys(CALLS_ENGLISH).filter((key) => Object.hasOwn(ENGLISH, key)),
+    Object.keys({ ...CALLS_ENGLISH, ...MEETINGS_ENGLISH }).filter((key) => Object.hasOwn(ENGLISH, key)),
     [],
   );
 });

@@ -59,6 +59,11 @@ export class CallMedia {
     return this.#tracks.screen ?? this.#tracks.camera ?? null;
   }
 
+  /** Whether a device is on, or about to be: the browser may be asking the person. */
+  isOn(kind: MediaKind): boolean {
+    return this.#tracks[kind] !== undefined || this.#opening.has(kind);
+  }
+
   /** Why it is not there, where it was wanted. */
   troubleWith(kind: MediaKind): MediaTrouble | undefined {
     return this.#trouble.get(kind);

@@ -18,11 +18,15 @@ export const MEETING_ROUTES = {
       errors: ['participant_unknown', 'meetings_full', 'invitations_full', 'quota_exceeded', right],
     },
   ),
-  listMeetings: route.get('/v1/meetings', 'Pages through the meetings that the caller takes part in.', {
-    query: meetings.meetingsQuery,
-    replies: { 200: meetings.meetingsReply },
-    errors: ['cursor_invalid'],
-  }),
+  listMeetings: route.get(
+    '/v1/meetings',
+    'Pages through the meetings that the caller takes part in. A page that is filtered may be short, or empty, while there are more.',
+    {
+      query: meetings.meetingsQuery,
+      replies: { 200: meetings.meetingsReply },
+      errors: ['cursor_invalid'],
+    },
+  ),
   readMeeting: route.get('/v1/meetings/:meeting', 'Reads a meeting.', {
     replies: { 200: meetings.meeting },
     errors: [missing],

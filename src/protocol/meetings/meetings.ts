@@ -1,7 +1,7 @@
 /** Meetings: a room with a link and a lobby; its media goes by call signalling (MTG-01). */
 import { z } from 'zod';
 import { PAGE_LENGTH_MAX, PARTICIPANTS_PER_REQUEST_MAX, TITLE_LENGTH_MAX } from '../limits.ts';
-import { count, username } from '../names.ts';
+import { conversationId, count, username } from '../names.ts';
 
 /** People who wait in one lobby; a host cannot look through more. [meeting_full] */
 export const MEETING_WAITING_MAX = 200;
@@ -79,6 +79,10 @@ const decimal = z
   .pipe(count);
 
 export const meetingsQuery = z.strictObject({
+  /** Only those whose room it is. */
+  conversation: conversationId.optional(),
+  /** Only those that the caller hosts and in whose lobby somebody waits. */
+  waiting: z.literal('true').optional(),
   after: z.string().max(64).optional(),
   limit: decimal.pipe(z.number().min(1).max(PAGE_LENGTH_MAX)).default(PAGE_LENGTH_MAX),
 });

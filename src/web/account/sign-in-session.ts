@@ -38,6 +38,8 @@ export interface SignInWays {
 }
 
 const WALK = 'parley.walk';
+/** What the address named when the walk to a provider began. */
+const WALK_PLACE = 'parley.walk.place';
 
 const BASE = new URL('.', document.baseURI).href.replace(/\/+$/, '');
 const OPTIONS = {
@@ -76,7 +78,9 @@ export class SignInSession extends Observable {
     const walk = sessionStorage.getItem(WALK);
     if (walk !== null && (returned.searchParams.has('code') || returned.searchParams.has('error'))) {
       sessionStorage.removeItem(WALK);
-      history.replaceState(null, '', `${returned.pathname}${returned.hash}`);
+      const place = sessionStorage.getItem(WALK_PLACE) ?? '';
+      sessionStorage.removeItem(WALK_PLACE);
+      history.replaceState(null, '', `${returned.pathname}${place}`);
       return await this.#finishWalk(JSON.parse(walk) as SignOnWalk, returned.href);
     }
     const session = keptSession();
@@ -138,11 +142,12 @@ export class SignInSession extends Observable {
     await this.#http.request({ method: 'post', path: '/v1/auth/recover/confirm', body });
   }
 
-  /** Leads the browser to a provider. */
+  /** Leads the browser to a provider, and back to what the address names now. */
   async goToProvider(provider: string): Promise<void> {
     const redirectUri = `${location.origin}${location.pathname}`;
     const { url, walk } = await beginSignOn({ ...OPTIONS, provider, redirectUri });
     sessionStorage.setItem(WALK, JSON.stringify(walk));
+    sessionStorage.setItem(WALK_PLACE, location.hash);
     location.assign(url);
   }
 

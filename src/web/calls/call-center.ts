@@ -35,6 +35,8 @@ export class CallCenter extends Observable {
   #metrics: ReadonlyMap<string, PeerMetrics> = new Map();
   #timer: ReturnType<typeof setInterval> | undefined;
   #version = 0;
+  /** Fulfilled when the calls of now were asked for. */
+  readonly #looked: Promise<void>;
 
   constructor(client: ParleyClient, early: readonly ServerEvent<'signal'>[]) {
     super();
@@ -45,16 +47,20 @@ export class CallCenter extends Observable {
       media: (navigator as { mediaDevices?: MediaDevices }).mediaDevices,
     });
     this.calls.on('incoming', ({ call }) => void this.#rung(call));
-    this.calls.on('changed', () => this.#redraw());
+    this.calls.on('changed', () => {
+      this.#meetThere();
+      this.#redraw();
+    });
     this.calls.on('over', ({ call }) => this.#over(call));
     this.calls.on('live', ({ calls }) => {
       this.#live = calls;
+      this.#meetThere();
       this.#redraw();
     });
     for (const { conv, data } of early) this.calls.observe(data, conv);
-    const look = () => void this.#resume().catch(() => undefined);
-    client.on('caught-up', look);
-    look();
+    const look = async () => await this.#resume().catch(() => undefined);
+    client.on('caught-up', () => void look());
+    this.#looked = look();
     client.on('connection', ({ state }) => {
       if (state !== 'stopped') return;
       this.calls.close();
@@ -107,14 +113,25 @@ export class CallCenter extends Observable {
     return this.#live.find((live) => live.conv === conv && live.users.size > 0 && live.call !== this.calls.current?.id);
   }
 
+  /** Comes into the call of a meeting's room: the one that it has, or a new one, which rings nobody. */
+  async meet(conversation: ChatConversation, video: boolean): Promise<void> {
+    await this.#begin(conversation, video, true);
+  }
+
   /** Calls a conversation, or joins the call that it has. A room of more people than fit is not rung: whoever wants comes. */
   async start(conversation: ChatConversation, video: boolean): Promise<void> {
+    const isQuiet = conversation.kind === 'room' && conversation.participant_count > MESH_PEOPLE_MAX;
+    await this.#begin(conversation, video, isQuiet);
+  }
+
+  async #begin(conversation: ChatConversation, video: boolean, isQuiet: boolean): Promise<void> {
+    // Which calls there are is asked when this script comes, and whoever is quick would begin a second one beside.
+    await this.#looked;
     if (this.calls.current !== undefined) return this.grow();
     const rung = this.#ringing.find(({ to }) => to === conversation.id);
     if (rung !== undefined) return await this.accept(rung, video);
     if (!(await this.#take())) return;
     const live = conversation.kind === 'room' ? this.liveIn(conversation.id) : undefined;
-    const isQuiet = conversation.kind === 'room' && conversation.participant_count > MESH_PEOPLE_MAX;
     const call =
       live === undefined ? this.calls.start({ to: conversation.id, video, isQuiet }) : this.calls.join(live, video);
     this.#browser.settle(call.id);
@@ -166,6 +183,27 @@ export class CallCenter extends Observable {
     // The tab that is in a call says that the person is busy.
     if (!this.#browser.isHere && (await this.#browser.isTaken())) call.drop();
     this.#redraw();
+  }
+
+  /**
+   * Whoever is alone in a call of a room goes over to another one that it has: of two who came at the same moment the one whose
+   * call's id comes later.
+   */
+  #meetThere(): void {
+    const { current } = this.calls;
+    if (current?.phase !== 'joined' || !current.isTaken || current.participants.length > 0) return;
+    const others = this.#live.filter(
+      ({ call, conv, users }) => conv === current.to && call !== current.id && users.size > 0,
+    );
+    const there = others.find(({ call, users }) => users.size > 1 || call < current.id);
+    if (there === undefined || this.#shown !== current) return;
+    // It is not over for who looks on: another one is shown before it ends. Joining tells of changes at once.
+    this.#shown = undefined;
+    const next = this.calls.join(there, current.media.isOn('camera'));
+    next.media.mute(current.media.isMuted);
+    this.#browser.settle(next.id);
+    this.#show(next);
+    void current.hangUp();
   }
 
   #show(call: Call): void {

@@ -16,6 +16,7 @@ import { readCalendarAddress } from '../calendar/calendar-address.ts';
 import { CALENDAR_WORDS } from '../calendar/calendar-words.ts';
 import { addWords } from '../kit/language.ts';
 import { useObserved } from '../kit/observable.ts';
+import { MEETING_WORDS } from '../meetings/meeting-words.ts';
 import './chat.css';
 import { BrokenScreen } from './broken-screen.tsx';
 import { ChatContext, makeChat, useChat } from './chat-context.ts';
@@ -36,6 +37,8 @@ const ShortcutsDialog = lazy(async () => ({
 const SecurityNotices = lazy(async () => ({
   default: (await import('../account/security-notices.tsx')).SecurityNotices,
 }));
+
+const LobbyCards = lazy(async () => ({ default: (await import('../meetings/lobby-cards.tsx')).LobbyCards }));
 
 const CallsLayer = lazy(async () => ({ default: (await import('../calls/calls-layer.tsx')).CallsLayer }));
 
@@ -67,6 +70,19 @@ const joinRoute = createRoute({
     return <JoinScreen link={joinRoute.useParams().link} />;
   },
 });
+const meetingRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/meeting/$link',
+  component: lazyRouteComponent(async () => {
+    const [{ MeetingScreen }] = await Promise.all([import('../meetings/meeting-screen.tsx'), addWords(MEETING_WORDS)]);
+    return {
+      default: function Meeting() {
+        const { link } = meetingRoute.useParams();
+        return <MeetingScreen key={link} link={link} />;
+      },
+    };
+  }),
+});
 const settingsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/settings',
@@ -91,6 +107,7 @@ const routeTree = rootRoute.addChildren([
   conversationRoute,
   searchRoute,
   joinRoute,
+  meetingRoute,
   settingsRoute,
   calendarRoute,
 ]);
@@ -154,6 +171,7 @@ function Frame() {
       <SpokenText />
       <Shortcuts />
       <CallsOver />
+      <LobbyOver />
       <RemindersOver />
     </div>
   );
@@ -164,6 +182,13 @@ function CallsOver() {
   const { calls } = useChat();
   const center = useObserved(calls, () => calls.center);
   return <Suspense>{center !== undefined && <CallsLayer center={center} />}</Suspense>;
+}
+
+/** Who wants to come into a meeting of the person's, once somebody does. */
+function LobbyOver() {
+  const { lobby } = useChat();
+  const isWaitedFor = useObserved(lobby, () => lobby.waiting.length > 0);
+  return <Suspense>{isWaitedFor && <LobbyCards />}</Suspense>;
 }
 
 /** Reminders, once one is due. Where their script does not come, the next one tries again. */

@@ -4,6 +4,7 @@ import type { ParleyClient } from '#src/client/parley-client.ts';
 import { Reminders } from '../calendar/reminders/reminders.ts';
 import { CallEntry } from '../calls/call-entry.ts';
 import { Observable } from '../kit/observable.ts';
+import { Lobby } from '../meetings/lobby.ts';
 import { Pushes } from '../notifications/pushes.ts';
 import { CustomEmojiPictures } from './emoji/custom-emoji-pictures.ts';
 import { Deletions } from './state/deletions.ts';
@@ -36,6 +37,7 @@ export interface Chat {
   readonly customEmojis: CustomEmojiPictures;
   readonly inbox: Inbox;
   readonly calls: CallEntry;
+  readonly lobby: Lobby;
   readonly reminders: Reminders;
   readonly pushes: Pushes;
   readonly sending: SendingMessages;
@@ -58,6 +60,7 @@ export function makeChat(client: ParleyClient, leads: () => boolean): Chat {
     customEmojis: new CustomEmojiPictures(client),
     inbox,
     calls: new CallEntry(client),
+    lobby: new Lobby(client),
     reminders: new Reminders(client, leads),
     pushes: new Pushes(client, inbox),
     sending,

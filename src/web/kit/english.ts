@@ -139,6 +139,7 @@ export const ENGLISH = {
   'new.title': 'New conversation',
   'new.direct': 'Message a person',
   'new.room': 'Create a room',
+  'new.meeting': 'Start a meeting',
   'new.browse': 'Browse public rooms',
   'people.search': 'Find people by name',
   'people.found': 'People found',

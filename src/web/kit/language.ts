@@ -4,6 +4,7 @@ import { initReactI18next } from 'react-i18next';
 import { LANGUAGES, translate, type Language } from '#src/client/translations.ts';
 import type { CALENDAR_ENGLISH } from '../calendar/english.ts';
 import type { CALLS_ENGLISH } from '../calls/english.ts';
+import type { MEETINGS_ENGLISH } from '../meetings/english.ts';
 import { ENGLISH } from './english.ts';
 
 const KEPT = 'parley.language';
@@ -12,7 +13,10 @@ const KEPT = 'parley.language';
 declare module 'i18next' {
   interface CustomTypeOptions {
     defaultNS: 'translation';
-    resources: { translation: typeof ENGLISH & typeof CALLS_ENGLISH; calendar: typeof CALENDAR_ENGLISH };
+    resources: {
+      translation: typeof ENGLISH & typeof CALLS_ENGLISH & typeof MEETINGS_ENGLISH;
+      calendar: typeof CALENDAR_ENGLISH;
+    };
     keySeparator: false;
     nsSeparator: false;
   }

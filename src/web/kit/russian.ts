@@ -145,6 +145,7 @@ export const RUSSIAN = {
   'new.title': 'Новая беседа',
   'new.direct': 'Написать человеку',
   'new.room': 'Создать комнату',
+  'new.meeting': 'Начать встречу',
   'new.browse': 'Открытые комнаты',
   'people.search': 'Найти людей по имени',
   'people.found': 'Найденные люди',

@@ -32,12 +32,13 @@ function scopeOf({ recurrence_id: id }: OccurrencePlace, scope: Scope): Pick<Cha
   return scope === 'all' || id === undefined ? {} : { scope, recurrence_id: id };
 }
 
+/** Ends when the days show the change: whoever reads that it is done and opens what moved finds the entry that it is of now. */
 async function change(state: CalendarState, place: OccurrencePlace, body: ChangeBody): Promise<Entry> {
   const { calendar_id: calendar, entry_id: entry } = place;
   try {
     return await state.api.call('changeEntry', { params: { calendar, entry }, body });
   } finally {
-    void state.occurrences.again(calendar);
+    await state.occurrences.again(calendar);
   }
 }
 
@@ -50,6 +51,8 @@ export async function moveEntry(
   t: CalendarWords,
 ): Promise<void> {
   const { after, before } = forms;
+  // What is said of an earlier move is no answer to this one.
+  state.notices.clear();
   const moved = await saveEntry(state, open, before, after, scope);
   if (moved === undefined) return;
   if (moved.attendees.length > 0) return state.notices.say(t('moved.told'));

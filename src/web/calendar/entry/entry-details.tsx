@@ -1,5 +1,6 @@
 /** What an entry says, to read, to answer, and to go on to changing or deleting it. */
 import { Alert, Badge, Button, Group, Loader, Modal, Stack, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { AlignLeft, Bell, CalendarDays, Clock, Lock, MapPin, Repeat2, Trash2, Users, Video } from 'lucide-react';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,6 +9,7 @@ import { harmlessName, harmlessText } from '../../kit/harmless-text.ts';
 import { currentLocale } from '../../kit/language.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useCalendar } from '../calendar-context.ts';
+import { linkOfMeeting } from '../../meetings/meeting-address.ts';
 import { mayWrite } from '../state/calendar-list.ts';
 import type { OccurrencePlace } from '../state/occurrences.ts';
 import { spanWords } from '../time.ts';
@@ -108,9 +110,7 @@ function Facts({ open: { entry, place } }: { readonly open: OpenEntry }) {
     <>
       {meeting !== undefined && (
         <Fact icon={<Video size={18} />}>
-          <Button component="a" href={meeting.url} target="_blank" rel="noreferrer" size="compact-md">
-            {t('details.join')}
-          </Button>
+          <JoinMeeting address={meeting.url} />
         </Fact>
       )}
       {location !== '' && (
@@ -143,6 +143,24 @@ function Facts({ open: { entry, place } }: { readonly open: OpenEntry }) {
         </Text>
       </Fact>
     </>
+  );
+}
+
+/** A meeting of this installation is joined where one is; any other opens beside. */
+function JoinMeeting({ address }: { readonly address: string }) {
+  const { t } = useTranslation('calendar');
+  const link = linkOfMeeting(address);
+  if (link === undefined) {
+    return (
+      <Button component="a" href={address} target="_blank" rel="noreferrer" size="compact-md">
+        {t('details.join')}
+      </Button>
+    );
+  }
+  return (
+    <Button renderRoot={(props) => <Link {...props} to="/meeting/$link" params={{ link }} />} size="compact-md">
+      {t('details.join')}
+    </Button>
   );
 }
 

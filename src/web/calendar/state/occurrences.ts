@@ -19,6 +19,12 @@ export function keyOf({ calendar_id: calendar, entry_id: entry, recurrence_id: i
   return `${calendar}/${entry}/${id}`;
 }
 
+/** From and to, as instants of RFC 3339. */
+interface Span {
+  readonly from: string;
+  readonly to: string;
+}
+
 interface Read {
   readonly items: readonly Occurrence[];
   readonly isCut: boolean;
@@ -28,15 +34,14 @@ export class Occurrences extends Observable {
   readonly #client: ParleyClient;
   readonly #list: CalendarList;
   readonly #read = new Map<string, Read>();
-  /** The newest question about each calendar. */
-  readonly #asked = new Map<string, number>();
+  /** The newest question about each calendar, which ends with the answer to it. */
+  readonly #asked = new Map<string, Promise<void>>();
   readonly #reading = new Set<string>();
   /** Which are about to be deleted, and out of sight. */
   readonly #leaving = new Set<(place: OccurrencePlace) => boolean>();
-  #span: { readonly from: string; readonly to: string } | undefined;
+  #span: Span | undefined;
   #items: readonly Occurrence[] = [];
   #refused: string | undefined;
-  #questions = 0;
 
   constructor(client: ParleyClient, list: CalendarList) {
     super();
@@ -79,7 +84,7 @@ export class Occurrences extends Observable {
     this.#again();
   }
 
-  /** Reads one calendar again: it changed, here or elsewhere. */
+  /** Reads one calendar again: it changed, here or elsewhere. Ends when what is shown is no older than this call. */
   async again(calendar: string): Promise<void> {
     if (this.#list.shown.some(({ id }) => id === calendar)) return await this.#ask(calendar);
     // Read when it is shown again.
@@ -109,15 +114,22 @@ export class Occurrences extends Observable {
     this.#settle();
   }
 
-  async #ask(calendar: string): Promise<void> {
-    if (this.#span === undefined) return;
-    this.#questions += 1;
-    const asked = this.#questions;
-    this.#asked.set(calendar, asked);
-    this.#reading.add(calendar);
+  /** Ends with the newest answer about the calendar, though it be to a later question. */
+  #ask(calendar: string): Promise<void> {
+    const span = this.#span;
+    if (span === undefined) return Promise.resolve();
     const isNewest = () => this.#asked.get(calendar) === asked;
+    const asked: Promise<void> = this.#answer(calendar, span, isNewest).then(async () => {
+      if (!isNewest()) await this.#asked.get(calendar);
+    });
+    this.#asked.set(calendar, asked);
+    return asked;
+  }
+
+  async #answer(calendar: string, span: Span, isNewest: () => boolean): Promise<void> {
+    this.#reading.add(calendar);
     try {
-      const answer = await this.#list.api.call('readRange', { params: { calendar }, query: this.#span });
+      const answer = await this.#list.api.call('readRange', { params: { calendar }, query: { ...span } });
       if (!isNewest()) return;
       const items = answer.items.map((item) => ({ ...item, calendar_id: calendar }));
       this.#read.set(calendar, { items, isCut: answer.is_cut });

@@ -3,7 +3,7 @@ import { ActionIcon, Alert, Button, Group, Modal, Stack, Switch, Text, TextInput
 import { useClipboard } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
 import { Check, Copy, LogOut, Link2 } from 'lucide-react';
-import { useState, type SubmitEvent } from 'react';
+import { lazy, Suspense, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { sentenceOf } from '../../kit/language.ts';
 import type { BodyOf } from '#src/client/calls.ts';
@@ -11,11 +11,18 @@ import { TITLE_LENGTH_MAX, TOPIC_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { useChat } from '../chat-context.ts';
 import { useOpenConversation } from './open-conversation.ts';
 
+const MeetingSection = lazy(async () => ({
+  default: (await import('../../meetings/meeting-section.tsx')).MeetingSection,
+}));
+
 export function RoomSettings() {
   const { may } = useOpenConversation();
   return (
     <Stack p="sm" className="parley-beside-body">
       <NameForm />
+      <Suspense>
+        <MeetingSection />
+      </Suspense>
       {may('participant.add') && <InviteLink />}
       {may('conversation.leave') && <Leave />}
     </Stack>

@@ -1,0 +1,161 @@
+/** What a room's settings say of the meeting that it is of: the link for everybody in it, the rest for its host. */
+import { ActionIcon, Alert, Button, Fieldset, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useClipboard } from '@mantine/hooks';
+import { Check, Copy } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Meeting } from '#src/client/meetings.ts';
+import { useChat } from '../chat/chat-context.ts';
+import { useOpenConversation } from '../chat/conversation/open-conversation.ts';
+import { useName } from '../chat/state/people.ts';
+import { addWords, sentenceOf } from '../kit/language.ts';
+import { LOBBY_WAYS } from './lobby-ways.ts';
+import { addressOfMeeting } from './meeting-address.ts';
+import { MEETING_WORDS } from './meeting-words.ts';
+
+export function MeetingSection() {
+  const { client } = useChat();
+  const { conv } = useOpenConversation();
+  const [meeting, setMeeting] = useState<Meeting>();
+  useEffect(() => {
+    const read = () => {
+      Promise.all([client.meetings.ofRoom(conv), addWords(MEETING_WORDS)]).then(
+        ([found]) => setMeeting(found),
+        // Most rooms are of no meeting: nothing is said where it could not be asked.
+        () => undefined,
+      );
+    };
+    read();
+    return client.on('membership', ({ data }) => {
+      if ('meeting_id' in data) read();
+    });
+  }, [client, conv]);
+  return meeting === undefined ? null : <Shown meeting={meeting} onChanged={setMeeting} />;
+}
+
+interface ShownProps {
+  readonly meeting: Meeting;
+  readonly onChanged: (meeting: Meeting) => void;
+}
+
+function Shown({ meeting, onChanged }: ShownProps) {
+  const { t } = useTranslation();
+  const { me, people } = useChat();
+  const host = useName(people, meeting.host);
+  const isHost = meeting.host === me;
+  if (meeting.state === 'cancelled') {
+    return (
+      <Text size="sm" c="dimmed">
+        {t('meeting.over')}
+      </Text>
+    );
+  }
+  return (
+    <Fieldset legend={t('meeting.title')} p="sm">
+      <Stack gap="sm">
+        <LinkField link={meeting.link} />
+        {isHost ? (
+          <ForHost meeting={meeting} onChanged={onChanged} />
+        ) : (
+          <Text size="sm">{t('meeting.hostedBy', { name: host })}</Text>
+        )}
+      </Stack>
+    </Fieldset>
+  );
+}
+
+function LinkField({ link }: { readonly link: string }) {
+  const { t } = useTranslation();
+  const clipboard = useClipboard();
+  const address = addressOfMeeting(link);
+  return (
+    <div>
+      <TextInput
+        label={t('meeting.link')}
+        description={t('meeting.linkWhat')}
+        value={address}
+        readOnly
+        rightSection={
+          <ActionIcon variant="subtle" aria-label={t('meeting.copy')} onClick={() => clipboard.copy(address)}>
+            {clipboard.copied ? <Check size={16} /> : <Copy size={16} />}
+          </ActionIcon>
+        }
+      />
+      <Text size="sm" role="status">
+        {clipboard.copied ? t('meeting.copied') : ''}
+      </Text>
+    </div>
+  );
+}
+
+function ForHost({ meeting, onChanged }: ShownProps) {
+  const { t } = useTranslation();
+  const { client, me, people } = useChat();
+  const [refused, setRefused] = useState<string>();
+  const [isEnding, setEnding] = useState(false);
+  const params = { meeting: meeting.id };
+  const take = (change: Promise<Meeting>) => {
+    setRefused(undefined);
+    change.then(onChanged, (thrown: unknown) => setRefused(sentenceOf(thrown)));
+  };
+  const others = meeting.participants.filter((user) => user !== me);
+  return (
+    <>
+      <Button
+        variant="default"
+        title={t('meeting.renewWhat')}
+        onClick={() => take(client.meetings.call('renewMeetingLink', { params }))}
+      >
+        {t('meeting.renew')}
+      </Button>
+      <Select
+        label={t('meeting.lobby')}
+        value={meeting.lobby}
+        allowDeselect={false}
+        onChange={(lobby) => lobby !== null && take(client.meetings.call('changeMeeting', { params, body: { lobby } }))}
+        data={LOBBY_WAYS.map((value) => ({ value, label: t(`meeting.lobby.${value}`) }))}
+      />
+      {others.length > 0 && (
+        <Select
+          label={t('meeting.handOver')}
+          value={null}
+          searchable
+          onChange={(user) =>
+            user !== null && take(client.meetings.call('handOverMeeting', { params, body: { user } }))
+          }
+          data={others.map((user) => ({ value: user, label: people.nameOf(user) }))}
+        />
+      )}
+      <Button variant="default" onClick={() => setEnding(true)}>
+        {t('meeting.end')}
+      </Button>
+      {refused !== undefined && (
+        <Alert color="red" role="alert" p="xs">
+          {refused}
+        </Alert>
+      )}
+      <Modal
+        opened={isEnding}
+        onClose={() => setEnding(false)}
+        title={t('meeting.endTitle')}
+        closeButtonProps={{ 'aria-label': t('app.close') }}
+      >
+        <Text mb="md">{t('meeting.endWhat')}</Text>
+        <Group justify="flex-end">
+          <Button variant="default" data-autofocus onClick={() => setEnding(false)}>
+            {t('app.cancel')}
+          </Button>
+          <Button
+            color="red.9"
+            onClick={() => {
+              setEnding(false);
+              take(client.meetings.call('cancelMeeting', { params }));
+            }}
+          >
+            {t('meeting.end')}
+          </Button>
+        </Group>
+      </Modal>
+    </>
+  );
+}
