@@ -7,7 +7,6 @@ import { CHANGES_REPLY_MAX, EVENT_PARTICIPANTS_MAX, HINT_PARTICIPANTS_MAX } from
 import type { Conversation, Participant } from '#src/protocol/conversations/conversations.ts';
 import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
 import { key, lastPart, numberAt, numbered, numberOf, setNumber, under } from '../engine/keys.ts';
-import type { Table } from '../engine/environment.ts';
 import type { LaneEnvironment } from '../engine/lane.ts';
 import { StorageFault } from '../engine/storage-fault.ts';
 import { JsonPage } from './json-page.ts';
@@ -243,12 +242,13 @@ export function putHistory(
   const there = Math.max(0, afterSeq === undefined ? near - floorSeq : headSeq - near + 1);
   const count = Math.min(limit, there);
   const first = afterSeq === undefined ? near - count + 1 : near;
-  const messages = new StoredMessages(tables, id);
-  for (let seq = first; seq < first + count; seq += 1) {
+  let seq = first;
+  walkMessages(tables, id, { first, count }, (stored) => {
     page.beginItem();
-    putMessage(page, tables, id, seq, messages.at(seq));
+    putMessage(page, tables, id, seq, stored);
     page.endItem();
-  }
+    seq += 1;
+  });
   if (count === there) return undefined;
   return afterSeq === undefined ? first : first + count - 1;
 }
@@ -297,7 +297,9 @@ export function putChanges(
   let seq = record.headSeq - (missing - rows.length);
   let rev = afterRev;
   const tellPosts = (upTo: number): void => {
-    while (rev < upTo) posts.put((rev += 1), (seq += 1));
+    walkMessages(tables, record.id, { first: seq + 1, count: upTo - rev }, (stored) => {
+      posts.put((rev += 1), (seq += 1), stored);
+    });
   };
   for (const row of rows) {
     tellPosts(row.rev - 1);
@@ -322,23 +324,33 @@ export function readChanges(
   return withPage((page) => (putChanges(page, tables, record, epoch, afterRev) ? page.items() : undefined));
 }
 
-/** Messages of one conversation as they are stored, looked up one by one: a cursor makes two copies of every row that it passes. */
-class StoredMessages {
-  readonly #table: Table;
-  readonly #id: string;
-  readonly #key: Buffer;
+/** As few messages are looked up one by one: a range has to be begun and ended. */
+const FEW = 4;
 
-  constructor({ messages }: Tables, id: string) {
-    [this.#table, this.#id, this.#key] = [messages, id, numbered(0, id)];
+/**
+ * Hands over so many messages from a seq on as they are stored; each holds until the next read of any table.
+ * @throws StorageFault for the first that is not there.
+ */
+function walkMessages(
+  { messages }: Tables,
+  id: string,
+  { first, count }: { readonly first: number; readonly count: number },
+  take: (stored: Buffer) => void,
+): void {
+  // Behind the last there can be is no number that a key could hold.
+  if (count === 0) return;
+  const one = numbered(first, id);
+  const isRange = count > FEW;
+  const walked = isRange ? messages.walkValues({ start: one, end: numbered(first + count, id) }, take) : 0;
+  // Of so many keys there are as many rows where none is missing.
+  if (walked === count) return;
+  for (let seq = first; seq < first + count; seq += 1) {
+    setNumber(one, seq);
+    const stored = messages.getBinaryFast(one);
+    if (stored === undefined) throw missingMessage(id, seq);
+    if (!isRange) take(stored);
   }
-
-  /** Bytes that hold until the next read of any table. @throws StorageFault for one that is not there. */
-  at(seq: number): Buffer {
-    setNumber(this.#key, seq);
-    const stored = this.#table.getBinaryFast(this.#key);
-    if (stored === undefined) throw missingMessage(this.#id, seq);
-    return stored;
-  }
+  if (isRange) throw missingMessage(id, first + walked);
 }
 
 /** Puts the events of messages' posts into a page, each with the message as it now stands. */
@@ -346,18 +358,15 @@ class PostEvents {
   readonly #page: JsonPage;
   readonly #tables: Tables;
   readonly #id: string;
-  readonly #messages: StoredMessages;
   readonly #head: Buffer;
 
   constructor(page: JsonPage, tables: Tables, id: string) {
     [this.#page, this.#tables, this.#id] = [page, tables, id];
-    this.#messages = new StoredMessages(tables, id);
     this.#head = Buffer.from(`{"type":"message.new","conv":"${id}","seq":`);
   }
 
   /** As `encodeEvent` has it. */
-  put(rev: number, seq: number): void {
-    const stored = this.#messages.at(seq);
+  put(rev: number, seq: number, stored: Buffer): void {
     const page = this.#page;
     page.beginItem();
     page.copy(this.#head, 0, this.#head.length);
