@@ -11,6 +11,8 @@ const READERS = 16;
 /** Writers post one after the other without pause. Four of them cost the server about as much as the readers do. */
 const WRITERS = 4;
 const PAGE = 50;
+/** CPU of the server for a page. */
+const PAGE_MICROS_MAX = 50;
 /** Distinct places in the history that are read in turn, spread by a fixed seed. */
 const PLACES = 500;
 
@@ -97,6 +99,13 @@ async function runStages(context: BenchContext, stages: readonly Stage[]): Promi
   });
   recorder.ratio('pages alone', 'pages/s', 'parley', 'bare uWS');
   recorder.ratio('pages alone', 'CPU µs/page', 'parley', 'bare uWS');
+  recorder.bar(
+    'pages alone',
+    'CPU µs/page',
+    recorder.median('pages alone', 'parley', 'CPU µs/page'),
+    '≤',
+    PAGE_MICROS_MAX,
+  );
 }
 
 interface Plan {

@@ -6,9 +6,10 @@ import { unixSeconds } from '#src/base/clock.ts';
 import { CHANGES_REPLY_MAX, EVENT_PARTICIPANTS_MAX, HINT_PARTICIPANTS_MAX } from '#src/protocol/limits.ts';
 import type { Conversation, Participant } from '#src/protocol/conversations/conversations.ts';
 import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
-import { key, lastPart, numberAt, numbered, numberOf, under } from '../engine/keys.ts';
+import { key, lastPart, numberAt, numbered, numberOf, setNumber, under } from '../engine/keys.ts';
 import type { LaneEnvironment } from '../engine/lane.ts';
 import { StorageFault } from '../engine/storage-fault.ts';
+import { JsonPage } from './json-page.ts';
 import { expiredUpTo, revOfPost, type LoggedChange, type RetentionRule } from './retention.ts';
 import {
   changeRecord,
@@ -18,6 +19,7 @@ import {
   messageRecord,
   messageTime,
   MESSAGE_FLAGS,
+  MESSAGE_HEAD_BYTES,
   NOTHING_PERSONAL,
   personalRecord,
   reactionCounts,
@@ -162,13 +164,30 @@ export function conversationView(tables: Tables, record: ConversationRecord, epo
 export function messageJson(tables: Tables, id: string, seq: number, stored: Buffer): string {
   const json = messageRecord.json(stored);
   const flags = messageRecord.flags(stored);
-  if ((flags & (MESSAGE_FLAGS.reactions | MESSAGE_FLAGS.replies)) === 0) return json;
+  if ((flags & DRESSED) === 0) return json;
+  return withThread(withReactions(json, countsOf(tables, id, seq, flags)), threadOf(tables, id, seq, flags));
+}
+
+/** What stands beside a message and is shown with it. */
+const DRESSED = MESSAGE_FLAGS.reactions | MESSAGE_FLAGS.replies;
+
+function countsOf(tables: Tables, id: string, seq: number, flags: number): ReactionCounts {
   const counts = (flags & MESSAGE_FLAGS.reactions) === 0 ? undefined : tables.reactionCounts.get(numbered(seq, id));
+  return counts === undefined ? [] : reactionCounts.decode(counts);
+}
+
+function threadOf(tables: Tables, id: string, seq: number, flags: number): ThreadRecord | undefined {
   const thread = (flags & MESSAGE_FLAGS.replies) === 0 ? undefined : tables.threads.get(numbered(seq, id));
-  return withThread(
-    withReactions(json, counts === undefined ? [] : reactionCounts.decode(counts)),
-    thread === undefined ? undefined : threadRecord.decode(thread),
-  );
+  return thread === undefined ? undefined : threadRecord.decode(thread);
+}
+
+/** The same, put into a page. The stored bytes may be gone afterwards. */
+function putMessage(page: JsonPage, tables: Tables, id: string, seq: number, stored: Buffer): void {
+  const flags = messageRecord.flags(stored);
+  page.copy(stored, MESSAGE_HEAD_BYTES, stored.length);
+  if ((flags & DRESSED) === 0) return;
+  page.dropLast();
+  page.text(withThread(withReactions('}', countsOf(tables, id, seq, flags)), threadOf(tables, id, seq, flags)));
 }
 
 /** Puts what is behind the root of a thread into its JSON. */
@@ -209,93 +228,166 @@ export interface HistoryQuery {
 }
 
 /**
- * A page of history as JSON texts in seq order; `next` is the seq to go on from, or undefined at the end.
+ * Puts a page of history into `page`, in seq order, and answers the seq to go on from, or undefined at the end.
  * @throws StorageFault where the page does not reach what the record promises: seqs have no gaps between floor and head.
  */
+export function putHistory(
+  page: JsonPage,
+  tables: Tables,
+  { id, floorSeq, headSeq }: ConversationRecord,
+  { afterSeq, beforeSeq = headSeq + 1, limit }: HistoryQuery,
+): number | undefined {
+  // Behind the head there is nothing, however far behind it a query looks.
+  const near = afterSeq === undefined ? Math.min(beforeSeq - 1, headSeq) : Math.max(afterSeq, floorSeq) + 1;
+  const there = Math.max(0, afterSeq === undefined ? near - floorSeq : headSeq - near + 1);
+  const count = Math.min(limit, there);
+  const first = afterSeq === undefined ? near - count + 1 : near;
+  let seq = first;
+  walkMessages(tables, id, { first, count }, (stored) => {
+    page.beginItem();
+    putMessage(page, tables, id, seq, stored);
+    page.endItem();
+    seq += 1;
+  });
+  if (count === there) return undefined;
+  return afterSeq === undefined ? first : first + count - 1;
+}
+
+/** The same page as texts. @throws StorageFault as `putHistory` does. */
 export function readHistory(
   tables: Tables,
   record: ConversationRecord,
   query: HistoryQuery,
 ): { items: string[]; next?: number } {
-  const { id, floorSeq, headSeq } = record;
-  const { afterSeq, beforeSeq = headSeq + 1, limit } = query;
-  const step = afterSeq === undefined ? -1 : 1;
-  // Behind the head there is nothing, however far behind it a query looks.
-  const first = afterSeq === undefined ? Math.min(beforeSeq - 1, headSeq) : Math.max(afterSeq, floorSeq) + 1;
-  const there = Math.max(0, afterSeq === undefined ? first - floorSeq : headSeq - first + 1);
-  const count = Math.min(limit, there);
-  if (count === 0) return { items: [] };
-  // The end of a range is left out, also of one that is walked backwards.
-  const range = { start: numbered(first, id), end: numbered(first + step * count, id), reverse: step < 0 };
-  const items: string[] = [];
-  for (const entry of tables.messages.getRange(range)) {
-    if (numberOf(entry.key) !== first + step * items.length) break;
-    items.push(messageJson(tables, id, numberOf(entry.key), entry.value));
+  return withPage((page) => {
+    const next = putHistory(page, tables, record, query);
+    return { items: page.items(), ...(next === undefined ? {} : { next }) };
+  });
+}
+
+function withPage<T>(use: (page: JsonPage) => T): T {
+  const page = new JsonPage();
+  try {
+    return use(page);
+  } finally {
+    page.release();
   }
-  if (items.length < count) throw missingMessage(id, first + step * items.length);
-  if (step < 0) items.reverse();
-  return count < there ? { items, next: first + step * (count - 1) } : { items };
 }
 
 /**
- * The changes behind a rev, each in the envelope of its event, as JSON texts in order; undefined when they are not
- * all there any more, or more than one answer holds.
+ * Puts the changes behind a rev into `page`, each in the envelope of its event, in order. False when they are not all there any
+ * more, or more than one answer holds; the page may have some of them then.
  */
+export function putChanges(
+  page: JsonPage,
+  tables: Tables,
+  record: ConversationRecord,
+  epoch: string,
+  afterRev: number,
+): boolean {
+  const missing = record.rev - afterRev;
+  if (missing < 0 || missing > CHANGES_REPLY_MAX || afterRev < record.floorRev) return false;
+  const range = { start: numbered(afterRev + 1, record.id), end: numbered(record.rev + 1, record.id) };
+  const rows = [...tables.changes.getRange(range)].map(({ key: itemKey, value }) => ({
+    rev: numberOf(itemKey),
+    change: changeRecord.decode(value),
+  }));
+  const posts = new PostEvents(page, tables, record.id);
+  // Revs without a record are new messages, one after the other up to the head.
+  let seq = record.headSeq - (missing - rows.length);
+  let rev = afterRev;
+  const tellPosts = (upTo: number): void => {
+    walkMessages(tables, record.id, { first: seq + 1, count: upTo - rev }, (stored) => {
+      posts.put((rev += 1), (seq += 1), stored);
+    });
+  };
+  for (const row of rows) {
+    tellPosts(row.rev - 1);
+    rev = row.rev;
+    // A record that is gone would pass for a message: then the log is not whole.
+    if (row.change.head !== seq) return false;
+    page.beginItem();
+    page.text(changeEvent(tables, record, epoch, row.rev, row.change));
+    page.endItem();
+  }
+  tellPosts(record.rev);
+  return true;
+}
+
+/** The same changes as texts; undefined where `putChanges` answers false. */
 export function readChanges(
   tables: Tables,
   record: ConversationRecord,
   epoch: string,
   afterRev: number,
 ): string[] | undefined {
-  const missing = record.rev - afterRev;
-  if (missing < 0 || missing > CHANGES_REPLY_MAX || afterRev < record.floorRev) return undefined;
-  const range = { start: numbered(afterRev + 1, record.id), end: numbered(record.rev + 1, record.id) };
-  const rows = [...tables.changes.getRange(range)].map(({ key: itemKey, value }) => ({
-    rev: numberOf(itemKey),
-    change: changeRecord.decode(value),
-  }));
-  const items: string[] = [];
-  // Revs without a record are new messages, one after the other up to the head.
-  let seq = record.headSeq - (missing - rows.length);
-  let rev = afterRev;
-  const tellPosts = (upTo: number): void => {
-    for (const stored of storedMessages(tables, record.id, seq + 1, upTo - rev)) {
-      items.push(newMessageEvent(tables, record, (rev += 1), (seq += 1), stored));
-    }
-  };
-  for (const row of rows) {
-    tellPosts(row.rev - 1);
-    rev = row.rev;
-    // A record that is gone would pass for a message: then the log is not whole.
-    if (row.change.head !== seq) return undefined;
-    items.push(changeEvent(tables, record, epoch, row.rev, row.change));
-  }
-  tellPosts(record.rev);
-  return items;
+  return withPage((page) => (putChanges(page, tables, record, epoch, afterRev) ? page.items() : undefined));
 }
 
 /** As few messages are looked up one by one: a range has to be begun and ended. */
 const FEW = 4;
 
-/** So many messages from a seq on, as they are stored; each holds until the next is asked for. @throws StorageFault. */
-function* storedMessages(tables: Tables, id: string, from: number, count: number): Iterable<Buffer> {
-  let seq = from;
-  if (count > FEW) {
-    for (const { key: itemKey, value } of tables.messages.getRange({
-      start: numbered(from, id),
-      end: numbered(from + count, id),
-    })) {
-      if (numberOf(itemKey) !== seq) break;
-      seq += 1;
-      yield value;
-    }
-  }
-  for (; seq < from + count; seq += 1) {
-    const stored = tables.messages.get(numbered(seq, id));
+/**
+ * Hands over so many messages from a seq on as they are stored; each holds until the next read of any table.
+ * @throws StorageFault for the first that is not there.
+ */
+function walkMessages(
+  { messages }: Tables,
+  id: string,
+  { first, count }: { readonly first: number; readonly count: number },
+  take: (stored: Buffer) => void,
+): void {
+  // Behind the last there can be is no number that a key could hold.
+  if (count === 0) return;
+  const one = numbered(first, id);
+  const isRange = count > FEW;
+  const walked = isRange ? messages.walkValues({ start: one, end: numbered(first + count, id) }, take) : 0;
+  // Of so many keys there are as many rows where none is missing.
+  if (walked === count) return;
+  for (let seq = first; seq < first + count; seq += 1) {
+    setNumber(one, seq);
+    const stored = messages.getBinaryFast(one);
     if (stored === undefined) throw missingMessage(id, seq);
-    yield stored;
+    if (!isRange) take(stored);
+  }
+  if (isRange) throw missingMessage(id, first + walked);
+}
+
+/** Puts the events of messages' posts into a page, each with the message as it now stands. */
+class PostEvents {
+  readonly #page: JsonPage;
+  readonly #tables: Tables;
+  readonly #id: string;
+  readonly #head: Buffer;
+
+  constructor(page: JsonPage, tables: Tables, id: string) {
+    [this.#page, this.#tables, this.#id] = [page, tables, id];
+    this.#head = Buffer.from(`{"type":"message.new","conv":"${id}","seq":`);
+  }
+
+  /** As `encodeEvent` has it. */
+  put(rev: number, seq: number, stored: Buffer): void {
+    const page = this.#page;
+    page.beginItem();
+    page.copy(this.#head, 0, this.#head.length);
+    page.number(seq);
+    page.copy(TS, 0, TS.length);
+    page.number(unixSeconds(messageTime(stored)));
+    page.copy(DATA, 0, DATA.length);
+    putMessage(page, this.#tables, this.#id, seq, stored);
+    page.copy(REV, 0, REV.length);
+    page.number(rev);
+    page.copy(END, 0, END.length);
+    page.endItem();
   }
 }
+
+const [TS, DATA, REV, END] = [',"ts":', ',"data":', ',"rev":', ',"rev_count":1}'].map((part) => Buffer.from(part)) as [
+  Buffer,
+  Buffer,
+  Buffer,
+  Buffer,
+];
 
 function changeEvent(
   tables: Tables,
@@ -315,19 +407,6 @@ function changeEvent(
 /** What the event `purge` tells: everything in front of that seq is gone. */
 export function purgeData({ id, floorSeq }: Pick<ConversationRecord, 'id' | 'floorSeq'>): string {
   return JSON.stringify({ conversation_id: id, before_seq: floorSeq + 1 });
-}
-
-/** The event of a message's post, with the message as it now stands. */
-function newMessageEvent(tables: Tables, record: ConversationRecord, rev: number, seq: number, stored: Buffer): string {
-  const head = {
-    type: 'message.new',
-    conv: record.id,
-    seq,
-    ts: unixSeconds(messageTime(stored)),
-    rev,
-    rev_count: 1,
-  } as const;
-  return encodeEvent(head, messageJson(tables, record.id, seq, stored));
 }
 
 /** What a change without data of its own tells: the message or the conversation as it now stands. */

@@ -19,6 +19,11 @@ export function numbered(number: number, ...parts: readonly string[]): Buffer {
   return buffer;
 }
 
+/** Puts another number at the end of a numbered key, for whoever looks up one after the other. */
+export function setNumber(buffer: Buffer, number: number): void {
+  buffer.writeUIntBE(number, buffer.length - SEQ_BYTES, SEQ_BYTES);
+}
+
 /** The number at the end of a numbered key. */
 export function numberOf(buffer: Buffer): number {
   return buffer.readUIntBE(buffer.length - SEQ_BYTES, SEQ_BYTES);

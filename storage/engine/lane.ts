@@ -54,7 +54,8 @@ const STAMP_KEY = key('stamp');
 
 /** Without a log, a commit is LMDB's own: for tools and files that are no server's. */
 export function openLane(path: string, mapBytes: number, log?: LogOptions): LaneEnvironment {
-  return new Environment(path, LANE_TABLES, log === undefined ? { mapBytes } : { mapBytes, log });
+  const options = { mapBytes, walked: ['messages'] };
+  return new Environment(path, LANE_TABLES, log === undefined ? options : { ...options, log });
 }
 
 /** The lane's change number as the disk has it. Whatever carries a lower or equal stamp is visible too. */

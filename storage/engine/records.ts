@@ -213,7 +213,8 @@ export interface MessageFacts {
  * that one encoding; only to a message with reactions or replies something is added.
  */
 export const MESSAGE_FLAGS = { deleted: 1, reactions: 2, replies: 4 } as const;
-const MESSAGE_HEAD_BYTES = 2;
+/** In front of a message's JSON. */
+export const MESSAGE_HEAD_BYTES = 2;
 /** No text of the fields before it can hold this: inside a JSON string a quote has a backslash before it. */
 const BODY_FIELD = ',"body":';
 
@@ -243,12 +244,61 @@ export const messageRecord = {
   },
 };
 
-/** The fields of a message in front of its body that tell when it was made. */
-const CREATED_AT = ',"created_at":"';
+/** The field of a message in front of its body that tells when it was made. */
+const CREATED_AT = Buffer.from(',"created_at":"', 'latin1');
 const INSTANT_LENGTH = '2026-11-21T08:00:00.000Z'.length;
 
-/** When a stored message was made, in milliseconds. No text in front of the body can hold the name of the field. */
+/**
+ * When a stored message was made, in milliseconds. No text in front of the body can hold the name of the field. A reply of
+ * changes asks it of a thousand messages, for which a search and a parser of texts took half a millisecond.
+ */
 export function messageTime(stored: Buffer): number {
-  const at = stored.indexOf(CREATED_AT) + CREATED_AT.length;
-  return Date.parse(stored.toString('latin1', at, at + INSTANT_LENGTH));
+  const at = placeOfCreatedAt(stored) + CREATED_AT.length;
+  const millis = 1000 * twoDigits(stored, at + 17) + 100 * digit(stored, at + 20) + twoDigits(stored, at + 21);
+  const minutes = 60 * twoDigits(stored, at + 11) + twoDigits(stored, at + 14);
+  const time = dayOf(stored, at) + 60_000 * minutes + millis;
+  // What is no instant as this service writes them is left to the parser.
+  return Number.isNaN(time) ? Date.parse(stored.toString('latin1', at, at + INSTANT_LENGTH)) : time;
+}
+
+/** By the letter under the end of the field: how far on the field may begin at the earliest (Horspool's search). */
+const STEPS = new Uint8Array(256).fill(CREATED_AT.length);
+for (let at = 0; at < CREATED_AT.length - 1; at += 1) STEPS[CREATED_AT[at] ?? 0] = CREATED_AT.length - 1 - at;
+
+/** Where the field stands for the first time; -1 where it does not. */
+function placeOfCreatedAt(bytes: Buffer): number {
+  const length = CREATED_AT.length;
+  const last = bytes.length - length;
+  for (let at = MESSAGE_HEAD_BYTES; at <= last; at += STEPS[bytes[at + length - 1] ?? 0] ?? 1) {
+    let same = 0;
+    while (same < length && bytes[at + same] === CREATED_AT[same]) same += 1;
+    if (same === length) return at;
+  }
+  return -1;
+}
+
+/** NaN where it is none. */
+function digit(bytes: Buffer, at: number): number {
+  const value = (bytes[at] ?? 0) - 0x30;
+  return value >= 0 && value <= 9 ? value : Number.NaN;
+}
+
+function twoDigits(bytes: Buffer, at: number): number {
+  return 10 * digit(bytes, at) + digit(bytes, at + 1);
+}
+
+/** The day that was asked for last, as `20261121`, and when it began: messages beside each other are of one day. */
+const lastDay = { name: 0, began: 0 };
+
+/** When the day of an instant began, in milliseconds. */
+function dayOf(bytes: Buffer, at: number): number {
+  const year = 100 * twoDigits(bytes, at) + twoDigits(bytes, at + 2);
+  const month = twoDigits(bytes, at + 5);
+  const day = twoDigits(bytes, at + 8);
+  const name = 10_000 * year + 100 * month + day;
+  if (name !== lastDay.name) {
+    lastDay.began = Date.UTC(year, month - 1, day);
+    lastDay.name = name;
+  }
+  return lastDay.began;
 }

@@ -1,5 +1,5 @@
 /** Writes that are durable in the log and not in LMDB yet, put over what LMDB has: the last write to each key. */
-import type { RangeOptions, ReadTransaction, Table, Write } from './table.ts';
+import type { RangeOptions, ReadTransaction, Table, ValueRange, Write } from './table.ts';
 
 interface Pending {
   readonly key: Buffer;
@@ -104,6 +104,17 @@ export class OverlaidTable implements Table {
 
   getRange(options: RangeOptions = {}): Iterable<{ readonly key: Buffer; readonly value: Buffer }> {
     return { [Symbol.iterator]: () => this.#rows(options)[Symbol.iterator]() };
+  }
+
+  walkValues(range: ValueRange, take: (value: Buffer) => void): number {
+    const { pending, transaction } = this.#pendingIn(range);
+    if (pending.length === 0) return this.#stored.walkValues({ ...range, ...transaction }, take);
+    let count = 0;
+    for (const { value } of this.#rows(range)) {
+      take(value);
+      count += 1;
+    }
+    return count;
   }
 
   getKeys(options: RangeOptions = {}): Iterable<Buffer> {

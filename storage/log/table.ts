@@ -10,6 +10,12 @@ export interface RangeOptions {
   readonly reverse?: boolean;
 }
 
+/** From the first key up to, not including, the last; with a transaction, as that has them. */
+export interface ValueRange extends Partial<ReadTransaction> {
+  readonly start: Buffer;
+  readonly end: Buffer;
+}
+
 /** A snapshot of LMDB that several reads share. */
 export interface ReadTransaction {
   readonly transaction: Transaction;
@@ -21,6 +27,11 @@ export interface Table {
   /** Bytes that hold until the next read. */
   getBinaryFast(key: Buffer, transaction?: ReadTransaction): Buffer | undefined;
   getRange(options?: RangeOptions): Iterable<{ readonly key: Buffer; readonly value: Buffer }>;
+  /**
+   * Hands over the values of a range in the order of their keys and answers how many there were. Each holds until the next read of
+   * any table: nothing is copied where the environment has the table as one that is walked.
+   */
+  walkValues(range: ValueRange, take: (value: Buffer) => void): number;
   getKeys(options?: RangeOptions): Iterable<Buffer>;
   getKeysCount(options?: RangeOptions): number;
   getCount(options?: RangeOptions): number;

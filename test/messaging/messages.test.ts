@@ -18,6 +18,11 @@ const OUTCOME = { result: 'completed', duration: 12.5, flags: ['video'] };
 
 const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory']);
 
+interface Changes {
+  readonly complete: boolean;
+  readonly items: readonly { readonly type: string; readonly data: Message }[];
+}
+
 const room = async (title = 'room') => (await start(server, alice, 'room', ['bob'], title)).id;
 
 async function history(conversation: string, query: string, who = bob) {
@@ -294,6 +299,32 @@ test('MSG-12 history pages in both directions, and a missing range comes exactly
   assert.deepEqual(await page('limit=200'), [[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], null]);
   const one = await server.api<Message>(bob, 'GET', `/v1/conversations/${id}/messages/5`);
   assert.equal(one.body.body, 'm 5');
+});
+
+test('MSG-12 SOC-11 pages and changes of more than a megabyte reach many at once as they were posted', async () => {
+  const id = await room();
+  const before = await server.api<{ rev: number }>(bob, 'GET', `/v1/conversations/${id}`);
+  // Three bytes a character, and a mark of its own at either end of each.
+  const bodies = Array.from({ length: 40 }, (_, n) => `${n} ${'語'.repeat(15_000)} ${n}`);
+  for (const body of bodies) await say(server, alice, id, body);
+  await server.api(bob, 'PUT', `/v1/conversations/${id}/messages/3/reactions/${encodeURIComponent('👍')}`);
+  const reads = Array.from({ length: 12 }, async (_, at) => {
+    const limit = 1 + ((at * 7) % 40);
+    const who = at % 2 === 0 ? alice : bob;
+    const [page, changes] = await Promise.all([
+      history(id, `limit=${limit}&after_seq=0`, who),
+      server.api<Changes>(who, 'GET', `/v1/conversations/${id}/changes?after_rev=${before.body.rev}`),
+    ]);
+    const texts = page.items.map(({ body }) => body);
+    assert.deepEqual(texts, bodies.slice(0, limit));
+    const { complete, items } = changes.body;
+    const posts = items.filter(({ type }) => type === 'message.new');
+    assert.deepEqual([complete, items.length, posts.map(({ data }) => data.body)], [true, 41, bodies]);
+    const reactions = [page.items[2] ?? posts[2]?.data, posts[2]?.data].map((message) => message?.reactions);
+    const shown = [{ emoji: '👍', count: 1, users: ['bob'] }];
+    assert.deepEqual(reactions, [shown, shown]);
+  });
+  await Promise.all(reads);
 });
 
 test('MSG-12 a page is bounded: a limit beyond 200, or a query that says two things, is refused', async () => {

@@ -32,6 +32,8 @@ function place(t: TestContext): Opened {
   const open: Opened['open'] = (access, more) =>
     new Environment(lanePath(folder, 0), TABLES, {
       mapBytes: MAP_BYTES,
+      // One of the two without copies, to be the same as the other.
+      walked: ['one'],
       log: { ...logOf(folder, 0, access, words), ...more },
     });
   return { folder, words, open };
@@ -83,6 +85,16 @@ function assertSame(
       expected.flatMap(([key]) => (key >= low ? [key] : [])).slice(0, limit),
       say,
     );
+    const walked: string[] = [];
+    const range = { start: Buffer.from(low), end: Buffer.from(high) };
+    const count = stored.walkValues(range, (value) => {
+      walked.push(value.toString());
+      // Who walks reads other things meanwhile.
+      environment.tables.two.get(Buffer.from(low));
+      stored.getBinaryFast(Buffer.from(high));
+    });
+    const values = expected.flatMap(([key, value]) => (key >= low && key < high ? [value] : []));
+    assert.deepEqual([count, walked], [values.length, values], say);
     assert.equal(stored.getKeysCount({ end: Buffer.from(high) }), expected.filter(([key]) => key < high).length, say);
     assert.deepEqual(
       [stored.getCount(), (stored.getStats() as { entryCount: number }).entryCount],

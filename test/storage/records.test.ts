@@ -8,6 +8,7 @@ import {
   memberRecord,
   membershipRecord,
   messageRecord,
+  messageTime,
   MESSAGE_FLAGS,
   personalRecord,
   pinRecord,
@@ -144,4 +145,23 @@ test('what indexes need of a message is read from before its body, and behind it
     assert.deepEqual(messageRecord.facts(stored(message)), expected);
   }
   assert.equal(messageRecord.facts(stored({ ...head, sender: 'bob', created_at: '', body })).clientMsgId, undefined);
+});
+
+test('the time of a message is that of its own field, whatever else it says', () => {
+  const instant = fc
+    .oneof(fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }))
+    .map((date) => date.toISOString());
+  fc.assert(
+    fc.property(instant, instant, text, text, (made, other, name, body) => {
+      const front = { conversation_id: 'c_1', seq: 7, client_msg_id: `${name},"created_at":"${other}"` };
+      const message = { ...front, created_at: made, forward: { sender: 'bob', created_at: other }, body };
+      assert.equal(messageTime(messageRecord.encode(JSON.stringify(message), 0)), Date.parse(made));
+    }),
+    { numRuns: 500 },
+  );
+  // No instant, or one that ends with the message: what lies behind it in memory is not read as a part of it.
+  for (const created of ['', 'soon', '2026-11-21T08:00:00+00']) {
+    const json = JSON.stringify({ seq: 1, created_at: created });
+    assert.ok(Number.isNaN(messageTime(messageRecord.encode(json, 0))), created);
+  }
 });

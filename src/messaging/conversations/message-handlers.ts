@@ -15,14 +15,15 @@ import {
 } from '#src/protocol/conversations/messages.ts';
 import { readEmoji } from '#storage/accounts/custom-emoji.ts';
 import {
-  readChanges,
-  readHistory,
+  putChanges,
+  putHistory,
   readMessage,
   readPromised,
   readPersonal,
   readWatermarks,
 } from '#storage/conversations/conversation-reader.ts';
 import { nameOfAttempt } from '#storage/conversations/call-sealing.ts';
+import { JsonPage } from '#storage/conversations/json-page.ts';
 import { readPinnedSeqs } from '#storage/conversations/inbox-reader.ts';
 import { requireTrueOutcome } from '../calls/call-handlers.ts';
 import {
@@ -155,9 +156,11 @@ function requireWords(request: ClientRequest): void {
 export const readMessages: Handler = (request) => {
   const { record, tables } = readable(request);
   const { after_seq: afterSeq, before_seq: beforeSeq, limit } = request.query as z.infer<typeof forms.historyQuery>;
-  const page = readHistory(tables, record, { afterSeq, beforeSeq, limit });
-  const next = page.next === undefined ? 'null' : `"${page.next}"`;
-  return { status: 200, json: `{"items":[${page.items.join(',')}],"next":${next}}` };
+  const page = new JsonPage();
+  page.text('{"items":[');
+  const next = putHistory(page, tables, record, { afterSeq, beforeSeq, limit });
+  page.text(`],"next":${next === undefined ? 'null' : `"${next}"`}}`);
+  return { status: 200, json: page };
 };
 
 export const readOneMessage: Handler = (request) => {
@@ -241,13 +244,18 @@ export const postReceipt: Handler = (request) => {
 export const listChanges: Handler = (request) => {
   const { record, tables } = readable(request);
   const { after_rev: afterRev } = request.query as z.infer<typeof forms.changesQuery>;
-  const items = readChanges(tables, record, request.service.epoch, afterRev);
+  const page = new JsonPage();
+  page.text('{"complete":true,"items":[');
+  if (!putChanges(page, tables, record, request.service.epoch, afterRev)) {
+    page.clear();
+    page.text('{"complete":false,"items":[');
+  }
   const rest = JSON.stringify({
     rev: record.rev,
     head_seq: record.headSeq,
     epoch: request.service.epoch,
     watermarks: readWatermarks(tables, record, request.user),
   });
-  const json = `{"complete":${items !== undefined},"items":[${(items ?? []).join(',')}],${rest.slice(1)}`;
-  return { status: 200, json };
+  page.text(`],${rest.slice(1)}`);
+  return { status: 200, json: page };
 };

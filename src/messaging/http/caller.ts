@@ -17,6 +17,7 @@ import { USERNAME } from '#src/protocol/names.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 
 import type { Lanes } from '#storage/engine/lanes.ts';
+import type { JsonPage } from '#storage/conversations/json-page.ts';
 import type { AccountsReader } from '#storage/accounts/accounts.ts';
 
 import type { AccessChecks } from '../access/access-checks.ts';
@@ -90,13 +91,16 @@ export interface ClientRequest {
   readonly cancellation: Cancellation;
 }
 
-export type Handler = (request: ClientRequest) => Reply | Promise<Reply>;
+export type Handler = (request: ClientRequest) => Answer | Promise<Answer>;
 
 /** A status of success and the JSON that goes with it, empty for none. */
 export interface Reply {
   readonly status: ConversationReply['status'] | 202;
   readonly json: string;
 }
+
+/** What a handler answers: a page of what is stored is sent as it was put together, and its memory is free then. */
+export type Answer = Reply | { readonly status: Reply['status']; readonly json: JsonPage };
 
 /** Asks an actor. @throws Refusal with the actor's code, or `unavailable`, `busy` from the runtime. */
 export async function ask<T>(

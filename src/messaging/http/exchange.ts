@@ -7,6 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import { Cancellation } from '#actors/runtime/cancellation.ts';
 import { isSoundJson, isSoundText } from '#src/base/json.ts';
 import { errorBody, Refusal, statusOf, type ErrorCode } from '#src/protocol/errors.ts';
+import type { JsonPage } from '#storage/conversations/json-page.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** The status lines of the contract: no other status is ever sent. */
@@ -106,9 +107,11 @@ export class Exchange {
     return await promise;
   }
 
-  /** Answers with a JSON text, or with no body where the text is empty. */
-  send(status: number, json: string, headers: readonly (readonly [string, string])[] = []): void {
-    this.#write(status, json, 'application/json; charset=utf-8', headers, undefined);
+  /** Answers with a JSON text, or with no body where the text is empty; of a page the bytes are taken at once. */
+  send(status: number, json: string | JsonPage, headers: readonly (readonly [string, string])[] = []): void {
+    const isText = typeof json === 'string';
+    this.#write(status, isText ? json : json.bytes, 'application/json; charset=utf-8', headers, undefined);
+    if (!isText) json.release();
   }
 
   /** Answers with a body of another type. */
@@ -184,7 +187,7 @@ export class Exchange {
 
   #write(
     status: number,
-    body: string,
+    body: string | Buffer,
     contentType: string,
     headers: readonly (readonly [string, string])[],
     code: ErrorCode | undefined,
@@ -199,7 +202,7 @@ export class Exchange {
       // Only 204 has no length; any other answer without one would keep its reader waiting. The library takes an
       // argument, `undefined` too, for a length that is still to come. A body behind HEAD is read as the next answer.
       if (status === 204 || status === 304) return res.endWithoutBody();
-      if (body !== '') res.writeHeader('content-type', contentType);
+      if (body.length > 0) res.writeHeader('content-type', contentType);
       if (this.head.method === 'head') return res.endWithoutBody();
       return res.end(body, closes);
     });
