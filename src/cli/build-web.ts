@@ -1,21 +1,55 @@
 /**
- * Builds the app of `src/web` into `build/web`: `npm ci` and `npm install` run this as the root's `prepare`. With `--watch` it
- * goes on, and builds again whenever a source changes.
+ * Builds the app of `src/web` into `build/web`, and the console of `src/web/console` into `build/console`: `npm ci` and
+ * `npm install` run this as the root's `prepare`. With `--watch` it goes on, and builds again whenever a source changes.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { build as Bundle } from 'rolldown';
-import { NONCE_PLACE } from '#src/server/web-app.ts';
+import { NONCE_PLACE } from '#src/http/built-site.ts';
 import { appIcons } from './app-icons.ts';
 import { ScreenModules } from './screen-modules.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const BUILT = join(ROOT, 'build', 'web');
-/** The build is made beside the one that is there and put in its place whole, by each process that builds by itself. */
-const MAKING = join(ROOT, 'build', `making-${process.pid}`);
-const OLD = join(ROOT, 'build', `old-${process.pid}`);
+const APP = join(ROOT, 'src', 'web');
+const BUILD = join(ROOT, 'build');
+
+/** What is built: each by itself, so that what the two share is cut to fit neither of them worse. */
+interface Site {
+  /** Its folder in `build`. */
+  readonly name: string;
+  /** Where its `page.html` is. */
+  readonly folder: string;
+  /** What the page names its files from. */
+  readonly base: string;
+  /** Whether it has a service worker and icons. */
+  readonly isInstallable: boolean;
+  /** Modules that come in one file each with all that they load: what a later part shares with them is not cut out of them. */
+  readonly whole: readonly { readonly name: string; readonly start: string }[];
+}
+
+const SITES: readonly Site[] = [
+  {
+    name: 'web',
+    folder: APP,
+    // Behind a proxy the service may have a path of its own; everything is named from where the page is.
+    base: './',
+    isInstallable: true,
+    whole: [
+      { name: 'sign-in', start: 'main.tsx' },
+      { name: 'chat', start: 'chat/chat-application.tsx' },
+    ],
+  },
+  {
+    name: 'console',
+    folder: join(APP, 'console'),
+    // Its page is at several addresses.
+    base: '/console/',
+    isInstallable: false,
+    whole: [{ name: 'console', start: 'console/main.tsx' }],
+  },
+];
 
 /** The first screens' files, by the names that their parts have in the build: what the worker keeps for a start without a network. */
 const SHELL = /^(?:page|sign-in|chat|chat-application|rolldown-runtime|preload-helper|russian)-[\w-]{8}\.(?:js|css)$/;
@@ -24,16 +58,18 @@ const { values } = parseArgs({ options: { watch: { type: 'boolean', default: fal
 
 if (!existsSync(join(ROOT, 'node_modules', 'vite'))) {
   process.stdout.write(
-    existsSync(join(BUILT, 'page.html'))
-      ? 'The web app in build/web is left as it is: what builds it is not installed.\n'
+    SITES.every(({ name }) => existsSync(join(BUILD, name, 'page.html')))
+      ? 'The web app in build is left as it is: what builds it is not installed.\n'
       : 'The web app is not built: what builds it comes with `npm ci`, and `npm prune --omit=dev` takes it away again.\n',
   );
 } else {
-  await build();
+  for (const site of SITES) await build(site);
 }
 
-async function build(): Promise<void> {
-  const screens = new ScreenModules(join(ROOT, 'src', 'web'));
+async function build({ base, folder, isInstallable, name, whole }: Site): Promise<void> {
+  const screens = new ScreenModules(APP);
+  // Made beside what is there and put in its place whole, by each process that builds by itself.
+  const making = join(BUILD, `making-${name}-${process.pid}`);
   // A server without the packages of development prepares itself by this program, too.
   const [{ build: make }, { default: react }, { build: bundle }] = await Promise.all([
     import('vite'),
@@ -41,20 +77,21 @@ async function build(): Promise<void> {
     import('rolldown'),
   ]);
   const finish = async () => {
-    await makeWorker(bundle);
-    for (const [name, bytes] of await appIcons()) writeFileSync(join(MAKING, name), bytes);
-    takePlace();
+    if (isInstallable) {
+      await makeWorker(bundle, making);
+      for (const [icon, bytes] of await appIcons()) writeFileSync(join(making, icon), bytes);
+    }
+    putInPlace(making, join(BUILD, name));
   };
   await make({
-    root: join(ROOT, 'src', 'web'),
+    root: folder,
     configFile: false,
     logLevel: 'warn',
-    // Behind a proxy the service may have a path of its own; everything is named from where the page is.
-    base: './',
+    base,
     html: { cspNonce: NONCE_PLACE },
     plugins: [react(), screens, { name: 'take-place', closeBundle: finish }],
     build: {
-      outDir: MAKING,
+      outDir: making,
       emptyOutDir: true,
       target: 'es2023',
       // A file inlined as data would need a policy that lets data in.
@@ -62,15 +99,10 @@ async function build(): Promise<void> {
       // The limit that matters is one of the tests: what the first screen loads.
       chunkSizeWarningLimit: 2000,
       rolldownOptions: {
-        input: join(ROOT, 'src', 'web', 'page.html'),
+        input: join(folder, 'page.html'),
         output: {
-          // What the first two screens need comes in one file each: what a part shares with them that is loaded later would
-          // otherwise be cut out of them, and each cut costs bytes.
           codeSplitting: {
-            groups: [
-              { name: 'sign-in', test: (id) => screens.isIn('main.tsx', id) },
-              { name: 'chat', test: (id) => screens.isIn('chat/chat-application.tsx', id) },
-            ],
+            groups: whole.map((part) => ({ name: part.name, test: (id: string) => screens.isIn(part.start, id) })),
           },
         },
       },
@@ -80,20 +112,20 @@ async function build(): Promise<void> {
 }
 
 /** The service worker: one file without imports, since not every browser takes more of one. */
-async function makeWorker(bundle: typeof Bundle): Promise<void> {
-  const files = readdirSync(join(MAKING, 'assets')).filter((name) => SHELL.test(name));
+async function makeWorker(bundle: typeof Bundle, making: string): Promise<void> {
+  const files = readdirSync(join(making, 'assets')).filter((name) => SHELL.test(name));
   await bundle({
-    input: join(ROOT, 'src', 'web', 'worker', 'worker.ts'),
+    input: join(APP, 'worker', 'worker.ts'),
     platform: 'browser',
     tsconfig: join(ROOT, 'tsconfig.json'),
     logLevel: 'warn',
     transform: { define: { SHELL_FILES: JSON.stringify(files.toSorted()) } },
-    output: { file: join(MAKING, 'worker.js'), format: 'iife', minify: true },
+    output: { file: join(making, 'worker.js'), format: 'iife', minify: true },
   });
 }
 
-function takePlace(): void {
-  const assets = join(MAKING, 'assets');
+function putInPlace(making: string, built: string): void {
+  const assets = join(making, 'assets');
   for (const name of readdirSync(assets)) {
     const path = join(assets, name);
     const bytes = readFileSync(path);
@@ -103,7 +135,8 @@ function takePlace(): void {
       brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
     );
   }
-  if (existsSync(BUILT)) renameSync(BUILT, OLD);
-  renameSync(MAKING, BUILT);
-  rmSync(OLD, { recursive: true, force: true });
+  const old = `${making}-old`;
+  if (existsSync(built)) renameSync(built, old);
+  renameSync(making, built);
+  rmSync(old, { recursive: true, force: true });
 }

@@ -2,7 +2,7 @@
  * A plugin of the build that knows which modules a module of the app loads at once, without what it loads later. Of a package
  * that has everything behind one door, Mantine or Lucide, these are the parts that are named and not all that the door leads to.
  */
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 /** The doors of packages without side effects, which name each part and where it is. */
 const DOORS: Readonly<Record<string, RegExp>> = {
@@ -10,6 +10,11 @@ const DOORS: Readonly<Record<string, RegExp>> = {
   '@mantine/hooks': /@mantine\/hooks\/esm\/index\.mjs$/,
   'lucide-react': /lucide-react\/dist\/esm\/lucide-react\.mjs$/,
 };
+
+/** Our own rooms, but for those that run in a browser. */
+const SERVER_SOURCES = /^(?:storage|actors|src\/(?!(?:web|client|protocol|base)\/))/;
+/** What the build puts in the place of a module of Node. */
+const NODE_MODULES = /^node:|__vite-browser-external/;
 
 interface Parsed {
   readonly id: string;
@@ -32,7 +37,12 @@ export class ScreenModules {
     this.#folder = folder;
   }
 
+  /** @throws Error at a module that a browser cannot have: one of the server's rooms, or of Node. */
   readonly moduleParsed = ({ code, id, importedIds }: Parsed): void => {
+    const path = relative(join(this.#folder, '..', '..'), id);
+    if (SERVER_SOURCES.test(path) || NODE_MODULES.test(id)) {
+      throw new Error(`A page would load ${path}, which a browser cannot have: import what it defines as types.`);
+    }
     const door = Object.keys(DOORS).find((one) => DOORS[one]?.test(id) === true);
     if (door !== undefined) this.#behind.set(door, partsOf(id, code ?? ''));
     // What is behind a door is loaded for those who name it.

@@ -1,6 +1,7 @@
 /** The console put together: who gets in, every page with what it shows, and the router over them. */
 import type { FastifyInstance } from 'fastify';
 import { makeClientReleaseHandlers } from '#src/settings/client-releases.ts';
+import { BuiltSite } from '#src/http/built-site.ts';
 import { addClientRoutes, type ClientHandlers } from '#src/http/client-routes.ts';
 import type { PeopleServices } from '#src/server/coordinator.ts';
 import type { LiveCall } from '#src/server/live-calls.ts';
@@ -131,7 +132,7 @@ export async function addManagementServices(options: ManagementServicesOptions):
   const pseudonymOrder = new PseudonymOrder({ accounts, key: async () => await key.read() });
   const pages = makePages(options, management, pseudonymOrder, signOn);
   await addConsoleRoutes(app, pages, { authentication, gate, depersonalisation, clock, limiter: options.limiter });
-  addConsoleWeb(app);
+  addConsoleWeb(app, BuiltSite.read('console'));
   management.alerts.start();
   return management;
 }

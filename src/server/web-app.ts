@@ -2,28 +2,12 @@
  * Serves the app for people at the coordinator's own address: the page, and the files that the build made of `src/web`.
  * Where there is no build, as after `npm ci --omit=dev`, a plain page says what this is and what to do.
  */
-import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { BuiltSite } from '#src/http/built-site.ts';
 import { takesPages } from '#src/http/web-page.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { addFrontPage } from './front-page.ts';
 
-/** Where `npm run build:web` puts the app. */
-const BUILT = fileURLToPath(new URL('../../build/web/', import.meta.url));
-/** What the build writes in the place of the nonce of each answer. */
-export const NONCE_PLACE = '{nonce}';
-const NONCE_BYTES = 16;
-
-/** The names of these files hold a hash of what is in them: one name is one content for ever. */
-const ASSETS = 'assets';
-const FOR_EVER = 'public, max-age=31536000, immutable';
-const TYPES: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-};
 /** Files beside the page, under names that stay: asked for anew each day, and the worker, which says what the app is, each time. */
 const ROOT_FILES: Readonly<Record<string, { readonly type: string; readonly cache: string }>> = {
   'app.webmanifest': { type: 'application/manifest+json; charset=utf-8', cache: 'no-cache' },
@@ -32,9 +16,6 @@ const ROOT_FILES: Readonly<Record<string, { readonly type: string; readonly cach
   'icon-maskable-512.png': { type: 'image/png', cache: 'public, max-age=86400' },
   'worker.js': { type: 'text/javascript; charset=utf-8', cache: 'no-cache' },
 };
-/** The encodings that the build makes beside each file, the smaller first. */
-const ENCODINGS = { br: '.br', gzip: '.gz' } as const;
-
 export interface WebAppOptions {
   /** The public base URL of the messaging service where one is set, and where it listens otherwise. */
   readonly messaging: ServiceAddress;
@@ -49,18 +30,16 @@ interface ServiceAddress {
 
 /** Adds the app, or the plain page where it was not built. */
 export function addWebApp(app: FastifyInstance, options: WebAppOptions): void {
-  const built = join(BUILT, 'page.html');
-  if (!existsSync(built)) return addFrontPage(app);
-  addAssets(app);
-  addRootFiles(app, options);
-  const page = readFileSync(built, 'utf8');
+  const site = BuiltSite.read('web');
+  if (site === undefined) return addFrontPage(app);
+  site.addAssets(app, '/');
+  addRootFiles(app, site, options);
   app.get('/', { config: { anyVersion: true } }, async (request, reply) => {
     void reply.header('vary', 'Accept, Origin');
     if (!takesPages(request.headers.accept)) throw new Refusal('path_not_found');
-    const nonce = randomBytes(NONCE_BYTES).toString('base64');
     const messaging = addressFor(request, options.messaging);
     const calendar = addressFor(request, options.calendar);
-    // The page is never kept: each answer has a nonce of its own, and names the files of this very build.
+    const { html, nonce } = site.page({ messaging, calendar });
     return await reply
       .headers({
         'content-security-policy': policyOf(nonce, messaging, calendar),
@@ -68,7 +47,7 @@ export function addWebApp(app: FastifyInstance, options: WebAppOptions): void {
         'x-robots-tag': 'noindex, nofollow, noarchive',
       })
       .type('text/html; charset=utf-8')
-      .send(page.replaceAll(NONCE_PLACE, nonce).replace('{messaging}', messaging).replace('{calendar}', calendar));
+      .send(html);
   });
 }
 
@@ -76,7 +55,7 @@ export function addWebApp(app: FastifyInstance, options: WebAppOptions): void {
 const PERMISSIONS = 'camera=(self), microphone=(self), display-capture=(self), geolocation=(), payment=(), usb=()';
 
 /** What the page may load and whom it may call: the files of the build by the nonce, the three services, pictures that it made. */
-export function policyOf(nonce: string, messaging: string, calendar: string): string {
+function policyOf(nonce: string, messaging: string, calendar: string): string {
   const called = [`'self'`, messaging, messaging.replace(/^http/, 'ws'), calendar].join(' ');
   return [
     "default-src 'none'",
@@ -119,34 +98,9 @@ function addressFor(request: FastifyRequest, { named, listening }: ServiceAddres
   return url.href.replace(/\/+$/, '');
 }
 
-interface Asset {
-  readonly type: string;
-  readonly plain: Buffer;
-  readonly encoded: ReadonlyMap<keyof typeof ENCODINGS, Buffer>;
-}
-
-/** Every file of the build is read once: together they are some hundred kilobytes, and no path of a request meets the disk. */
-function addAssets(app: FastifyInstance): void {
-  const folder = join(BUILT, ASSETS);
-  for (const name of readdirSync(folder)) {
-    const type = TYPES[extname(name)];
-    if (type === undefined) continue;
-    const encodings = Object.entries(ENCODINGS) as [keyof typeof ENCODINGS, string][];
-    const encoded = encodings.map(
-      ([encoding, ending]) => [encoding, readFileSync(join(folder, `${name}${ending}`))] as const,
-    );
-    const asset = { type, plain: readFileSync(join(folder, name)), encoded: new Map(encoded) };
-    app.get(
-      `/${ASSETS}/${name}`,
-      { config: { anyVersion: true }, exposeHeadRoute: true },
-      async (request, reply) => await sendAsset(asset, request, reply),
-    );
-  }
-}
-
-function addRootFiles(app: FastifyInstance, { messaging }: WebAppOptions): void {
+function addRootFiles(app: FastifyInstance, site: BuiltSite, { messaging }: WebAppOptions): void {
   for (const [name, { cache, type }] of Object.entries(ROOT_FILES)) {
-    const bytes = readFileSync(join(BUILT, name));
+    const bytes = site.file(name);
     app.get(`/${name}`, { config: { anyVersion: true }, exposeHeadRoute: true }, async (request, reply) => {
       void reply.headers({ 'cache-control': cache, vary: 'Origin' }).type(type);
       if (name === 'worker.js') {
@@ -155,18 +109,4 @@ function addRootFiles(app: FastifyInstance, { messaging }: WebAppOptions): void 
       return await reply.send(bytes);
     });
   }
-}
-
-async function sendAsset(
-  { encoded, plain, type }: Asset,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  void reply.headers({ 'cache-control': FOR_EVER, vary: 'Accept-Encoding, Origin' }).type(type);
-  const taken = (request.headers['accept-encoding'] ?? '').split(',').map((part) => part.trim());
-  for (const [encoding, bytes] of encoded) {
-    // `br;q=0` is a refusal, and any other weight is rare enough to be sent the plain bytes.
-    if (taken.includes(encoding)) return await reply.header('content-encoding', encoding).send(bytes);
-  }
-  return await reply.send(plain);
 }

@@ -18,8 +18,8 @@ function deadFiles(sources: ReadonlyMap<string, string>, roots: readonly string[
   return [...sources.keys()].filter((path) => !reached.has(path));
 }
 
-/** What the page of the app starts, by its `<script>` and as its service worker, and what tells the compiler of files that are no modules. */
-const WEB_ROOTS = ['src/web/main.tsx', 'src/web/worker/worker.ts', 'src/web/css.d.ts'];
+/** What the pages of the app and of the console start, by their `<script>` and as the service worker, and what tells the compiler of files that are no modules. */
+const WEB_ROOTS = ['src/web/main.tsx', 'src/web/console/main.tsx', 'src/web/worker/worker.ts', 'src/web/css.d.ts'];
 
 /** What `parley-client` exports, which other projects import. */
 const PACKAGE = /^src\/client\/package\/[\w-]+\.ts$/;

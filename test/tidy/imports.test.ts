@@ -21,7 +21,7 @@ import {
  * import, and that statement is the rule; what stands further up is out of reach whatever a README says, so that no two
  * rooms need each other.
  */
-const FLOORS = ROOMS.map((room) => (room === 'src/console/web' ? 'console-web' : room.replace(/^src\//, '')));
+const FLOORS = ROOMS.map((room) => room.replace(/^src\//, ''));
 
 /** The files that stand in `src` itself have no README: the composition root may see all, the settings what is below. */
 const WITHOUT_README: Readonly<Record<string, readonly string[]>> = {
@@ -29,11 +29,7 @@ const WITHOUT_README: Readonly<Record<string, readonly string[]>> = {
   main: FLOORS.filter((room) => room !== 'main'),
 };
 
-/** The console reads its own pages from disk, starting at their first module, which is no import of what they do. */
-const STARTS: Readonly<Record<string, string>> = { 'src/console/web-files.ts': 'src/console/web/main.ts' };
-
 function readmeOf(room: string): string {
-  if (room === 'console-web') return 'src/console/web/README.md';
   return /^(?:storage|actors)\//.test(room) ? `${room}/README.md` : `src/${room}/README.md`;
 }
 
@@ -50,11 +46,12 @@ const MAY_IMPORT = new Map(
 const MAY_IMPORT_ALL = new Set(['bench', 'test']);
 
 /** Rooms that run in a browser: no module of Node, and no package but the one that both sides share. */
-const BROWSER_ROOMS = new Set(['base', 'protocol', 'client', 'web', 'console-web']);
+const BROWSER_ROOMS = new Set(['base', 'protocol', 'client', 'web', 'web/console']);
 const BROWSER_PACKAGES = new Set(['zod']);
 /** What is built before it is served: its packages are in the build, and no server has them. */
 const BUILT = new Map([
   ['web', /^(?!node:)/],
+  ['web/console', /^(?!node:)/],
   ['cli', /^(?:vite|@vitejs\/plugin-react|rolldown|rolldown-plugin-dts)$/],
 ]);
 /** Entries of the package `parley-client` that are for one surrounding alone. */
@@ -71,7 +68,7 @@ const PACKAGE_PLACES: Readonly<Record<string, readonly string[]>> = {
 
 /** `src/messaging/shard.ts` → `messaging`; `src/main.ts` → `main`; `actors/runtime/mailbox.ts` → `actors/runtime`. */
 function roomOf(path: string): string {
-  if (path.startsWith('src/console/web/')) return 'console-web';
+  if (path.startsWith('src/web/console/')) return 'web/console';
   const [top = '', second = ''] = path.split('/');
   if (top === 'storage' || top === 'actors') return `${top}/${second}`;
   return top === 'src' ? second.replace(/\.ts$/, '') : top;
@@ -91,7 +88,7 @@ function directionFault(from: string, { specifier, isStarted }: Import): string 
   if (isStarted && MAY_IMPORT_ALL.has(room)) return undefined;
   if (target === 'src/main.ts') return 'src/main.ts is the composition root: nothing imports it';
   if (!/\.(?:tsx?|json|css)$/.test(target)) return 'an import ends in .ts';
-  if (room === other || STARTS[from] === target) return undefined;
+  if (room === other) return undefined;
   // The files that stand in `src` itself are in no room's folder, and a URL knows no aliases.
   const isFar = townOf(from) !== townOf(target);
   if (isFar && specifier.startsWith('.') && !isStarted && !/^src\/[^/]+$/.test(from))

@@ -17,6 +17,8 @@ const SOURCES = [
   'package-lock.json',
 ];
 export const BUILT = join(ROOT, 'build', 'web');
+/** That of the console. */
+export const BUILT_CONSOLE = join(ROOT, 'build', 'console');
 
 function changedAt(path: string): number {
   const { mtimeMs } = statSync(path);
@@ -26,7 +28,7 @@ function changedAt(path: string): number {
 
 function builtAt(): number {
   try {
-    return statSync(join(BUILT, 'page.html')).mtimeMs;
+    return Math.min(...[BUILT, BUILT_CONSOLE].map((folder) => statSync(join(folder, 'page.html')).mtimeMs));
   } catch {
     return 0;
   }

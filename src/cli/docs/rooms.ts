@@ -56,7 +56,7 @@ export const ROOMS = [
   'src/calendar',
   'src/server',
   'src/console',
-  'src/console/web',
+  'src/web/console',
   'src/cli',
   'src/main',
 ] as const;

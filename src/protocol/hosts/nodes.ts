@@ -98,7 +98,6 @@ export const logLine = z
     line: text(LOG_LINE_LENGTH_MAX),
   })
   .meta({ id: 'NodeLogLine' });
-export type LogLine = z.infer<typeof logLine>;
 
 const logLines = z.array(logLine).max(200).default([]);
 

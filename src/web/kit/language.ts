@@ -54,7 +54,7 @@ export function currentLocale(): string {
 
 /** The words of a part of the app, by language, and where they are looked up. */
 export type WordPart = Readonly<Record<Language, () => Promise<Readonly<Record<string, string>>>>> & {
-  readonly namespace: 'translation' | 'calendar';
+  readonly namespace: 'translation' | 'calendar' | 'console';
 };
 
 /** What every screen has: English is in the first script, for what another language might lack. */
@@ -80,6 +80,20 @@ async function loadPart(part: WordPart, language: Language): Promise<void> {
   if (parts.get(part)?.has(language) === true) return;
   dictionary.addResourceBundle(language, part.namespace, await part[language](), true);
   parts.set(part, (parts.get(part) ?? new Set()).add(language));
+}
+
+/** A text of a part for those that are no component; whoever shows it draws itself anew when the language changes. */
+export function wordOf(
+  namespace: WordPart['namespace'],
+  key: string,
+  values: Readonly<Record<string, string | number>>,
+): string {
+  return dictionary.getFixedT(null, namespace as 'calendar')(key as never, values);
+}
+
+/** Whether there is such a text, in the language of now or in English. */
+export function hasWord(namespace: WordPart['namespace'], key: string): boolean {
+  return dictionary.exists(key, { ns: namespace as 'calendar' });
 }
 
 export async function startLanguage(): Promise<void> {

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ParleyError } from '#src/client/parley-error.ts';
-import { addressOf, ConsoleApi } from '#src/console/web/console-api.ts';
+import { addressOf, ConsoleApi } from '#src/web/console/session/console-api.ts';
+import { readCsv, readPeople } from '#src/web/console/screens/people/people-file.ts';
 import { SETTING_SCREENS } from '#src/settings/setting-screens.ts';
-import { readMap, SETTING_KINDS } from '#src/console/web/screens/settings.ts';
-import { namesIn } from '#src/console/web/screens/people/groups.ts';
-import { readPlace } from '#src/console/web/screen-context.ts';
+import { readMap, SETTING_KINDS } from '#src/web/console/screens/settings/setting-kinds.ts';
+import { namesIn } from '#src/web/console/words/formats.ts';
+import { readPlace } from '#src/web/console/screen-context.ts';
 
 interface Sent {
   readonly url: string;
@@ -182,4 +183,29 @@ test('what is typed as lists and maps is read as such', () => {
     staff: 'viewer',
   });
   assert.deepEqual(readMap('nothing'), { nothing: '' });
+});
+
+test('a file of people is read as spreadsheets write it, and judged line by line', () => {
+  assert.deepEqual(readCsv('\uFEFFa;b\r\n"x ""y"";\nz";2\r\n\r\n'), [
+    ['a', 'b'],
+    ['x "y";\nz', '2'],
+  ]);
+  const head = 'Display name,E-mail,phone';
+  assert.deepEqual(readPeople('name,address\nA,B').fault, 'import.no-columns');
+  assert.deepEqual(readPeople('').fault, 'import.no-columns');
+  const many = (count: number) =>
+    readPeople(['email', ...Array.from({ length: count }, (_, at) => `p${at}@x.org`)].join('\n'));
+  assert.equal(many(1_000).people.length, 1_000);
+  assert.equal(many(1_001).fault, 'import.too-many');
+  const faultsOf = (line: string) => readPeople(`${head.replace('E-mail', 'email')}\n${line}`).people[0]?.faults;
+  assert.deepEqual(faultsOf('Ann,ann@example.org,+442071234567'), []);
+  assert.deepEqual(faultsOf('Ann,ann@example,'), ['import.bad-email']);
+  assert.deepEqual(faultsOf('Ann,,0207'), ['import.bad-phone']);
+  assert.deepEqual(faultsOf(`${'n'.repeat(100)},,`), []);
+  assert.deepEqual(faultsOf(`${'n'.repeat(101)},,`), ['import.too-long']);
+  const twice = readPeople('email,phone\na@x.org,\nA@X.org,+442071234567\nb@x.org,+442071234567').people;
+  assert.deepEqual(
+    twice.map(({ faults, line }) => [line, ...faults]),
+    [[2], [3, 'import.twice'], [4, 'import.twice']],
+  );
 });

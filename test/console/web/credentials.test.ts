@@ -1,7 +1,7 @@
 /** The credential of a tab: kept there, forgotten with it, and over when its time has passed. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { Credentials } from '#src/console/web/credentials.ts';
+import { Credentials } from '#src/web/console/session/credentials.ts';
 
 const KEPT_AS = 'parley.console.credential';
 

@@ -1,13 +1,17 @@
 /** The console speaks every language whole: its own texts, the server's words, and the sentences of error codes. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterEach, test } from 'node:test';
+import { test } from 'node:test';
 import { z } from 'zod';
 import { LANGUAGES, TRANSLATIONS } from '#src/client/translations.ts';
 import { PERSON_CONSOLE_ROLES } from '#src/identity/console/permissions.ts';
 import { CONSOLE_COMMON_ERRORS, consoleRoutes } from '#src/console/route-table.ts';
 import { BOUND_BY } from '#src/identity/single-sign-on/sso-bindings.ts';
-import { DICTIONARIES, languageFor, sentenceOf, setLanguage, t, word } from '#src/console/web/language.ts';
+import { CONSOLE_ENGLISH } from '#src/web/console/words/english.ts';
+import { CONSOLE_RUSSIAN } from '#src/web/console/words/russian.ts';
+import { CONSOLE_WORDS, sentenceOf, t, word } from '#src/web/console/words/words.ts';
+import { addWords, chooseLanguage, chosenLanguage, currentLanguage, startLanguage } from '#src/web/kit/language.ts';
+import { ParleyError } from '#src/client/parley-error.ts';
 import { ALERT_KINDS } from '#src/monitoring/alerts.ts';
 import { SETTING_SCREEN_NAMES } from '#src/settings/setting-screens.ts';
 import { enroll } from '#src/protocol/directory/guests.ts';
@@ -15,20 +19,19 @@ import { NODE_ROLES } from '#src/protocol/hosts/nodes.ts';
 import { POLICY_ACTIONS, POLICY_CROWDS, POLICY_EFFECTS } from '#src/protocol/directory/policy-decision.ts';
 import { skeletonOf } from '#test/tidy/source.ts';
 
-afterEach(() => setLanguage('en'));
-
-const KEYS = Object.keys(DICTIONARIES.en);
+const DICTIONARIES = { en: CONSOLE_ENGLISH, ru: CONSOLE_RUSSIAN };
+const KEYS = Object.keys(CONSOLE_ENGLISH);
 
 for (const language of LANGUAGES) {
   test(`every text is there in ${language}, with the same places for values`, () => {
     const dictionary: Readonly<Record<string, string>> = DICTIONARIES[language];
     assert.deepEqual(Object.keys(dictionary).toSorted(), KEYS.toSorted());
-    const places = (text: string) => (text.match(/\{\w+\}/g) ?? []).toSorted();
+    const places = (text: string) => (text.match(/\{\{\w+\}\}/g) ?? []).toSorted();
     for (const key of KEYS) {
       assert.notEqual(dictionary[key]?.trim(), '', key);
       assert.deepEqual(
         places(dictionary[key] ?? ''),
-        places((DICTIONARIES.en as Record<string, string>)[key] ?? ''),
+        places((CONSOLE_ENGLISH as Record<string, string>)[key] ?? ''),
         key,
       );
     }
@@ -46,7 +49,9 @@ for (const language of LANGUAGES) {
 }
 
 test('Russian is Russian, but for names that are the same everywhere', () => {
-  const same = Object.entries(DICTIONARIES.ru).filter(([, text]) => !/[а-яё]/i.test(text));
+  const same = Object.entries(CONSOLE_RUSSIAN).filter(
+    ([, text]) => !/[а-яё]/i.test(text) && /\p{L}/u.test(text.replaceAll(/\{\{\w+\}\}/g, '')),
+  );
   assert.deepEqual(same, []);
 });
 
@@ -92,12 +97,12 @@ test('every state that the API answers has a word', () => {
 
 /** Keys that are put together of a prefix and a word of the server. */
 const PREFIXES =
-  /^(?:alert|audit\.trails|binding|conversation|count|crowd|effect|encryption|group|kind|member|node-role|period|policy|role|run|section|settings|state)\.|^(?:audit\.(?:event|actor|subject|prefix|from|to)|vendor\.years-\d)$/;
+  /^(?:alert|audit\.trails|binding|conversation|count|crowd|effect|encryption|group|kind|member|node-role|period|policy|role|run|section|settings|state|switch)\.|^(?:audit\.(?:event|actor|subject|prefix|from|to)|vendor\.years-\d)$/;
 
 test('every text of the dictionary is said somewhere', () => {
-  const web = new URL('../../../src/console/web/', import.meta.url);
-  const paths = readdirSync(web, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
-  const spoken = paths.filter((path) => !/^(?:english|russian)/.test(path));
+  const web = new URL('../../../src/web/console/', import.meta.url);
+  const paths = readdirSync(web, { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path));
+  const spoken = paths.filter((path) => !/^words\/(?:english|russian)/.test(path));
   const said = new Set(spoken.flatMap((path) => skeletonOf(readFileSync(new URL(path, web), 'utf8')).strings));
   assert.deepEqual(
     KEYS.filter((key) => !said.has(key) && !PREFIXES.test(key)),
@@ -105,20 +110,58 @@ test('every text of the dictionary is said somewhere', () => {
   );
 });
 
-test('texts take values, words fall back to the server’s, and errors name their field', () => {
+/** What of a browser the choice of a language needs: what it wants, and what was chosen in it. */
+function inBrowser(languages: readonly string[]): void {
+  const kept = new Map<string, string>();
+  const storage = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  };
+  for (const [name, value] of Object.entries({
+    navigator: { languages },
+    localStorage: storage,
+    document: { documentElement: { lang: 'en' } },
+  })) {
+    Object.defineProperty(globalThis, name, { value, configurable: true });
+  }
+}
+
+test('texts take values, words fall back to the server’s, and errors name their field', async () => {
+  inBrowser(['en']);
+  await startLanguage();
+  await addWords(CONSOLE_WORDS);
   assert.equal(t('people.role-asked', { user: 'ann', role: 'owner' }), 'Give ann this role in the console: owner?');
+  assert.equal(
+    t('people.role-asked', { user: '\u202eann\u200b', role: '<b>owner</b>' }),
+    'Give ann this role in the console: <b>owner</b>?',
+    'what turns the writing round is not in a sentence, and nothing is escaped twice',
+  );
   assert.equal(word('state', 'active'), 'active');
   assert.equal(word('state', 'hibernating'), 'hibernating');
   assert.equal(word('state', '__proto__'), '__proto__');
-  setLanguage('ru');
+  await chooseLanguage('ru');
+  assert.equal(document.documentElement.lang, 'ru');
   assert.equal(word('state', 'active'), 'активен');
-  assert.equal(sentenceOf({ code: 'group_full', message: 'Full.' }), TRANSLATIONS.ru.group_full);
-  assert.equal(sentenceOf({ code: 'of_tomorrow', message: 'A later code.', field: 'name' }), 'A later code. (name)');
+  const refusal = (code: string, message: string, field?: string) => new ParleyError(code, message, { field });
+  assert.equal(sentenceOf(refusal('group_full', 'Full.')), TRANSLATIONS.ru.group_full);
+  assert.equal(sentenceOf(refusal('of_tomorrow', 'A later code.', 'name')), 'A later code. (name)');
 });
 
-test('the language is the first that is wanted and spoken', () => {
-  assert.equal(languageFor([null, 'de-AT', 'ru-RU', 'en']), 'ru');
-  assert.equal(languageFor(['en-GB', 'ru']), 'en');
-  assert.equal(languageFor(['fr']), 'en');
-  assert.equal(languageFor([]), 'en');
+test('the language is the first that is wanted and spoken, and what was chosen before any', async () => {
+  for (const [languages, spoken] of [
+    [['de-AT', 'ru-RU', 'en'], 'ru'],
+    [['en-GB', 'ru'], 'en'],
+    [['fr'], 'en'],
+    [[], 'en'],
+  ] as const) {
+    inBrowser(languages);
+    await chooseLanguage(undefined);
+    assert.equal(currentLanguage(), spoken, languages.join());
+  }
+  inBrowser(['en']);
+  await chooseLanguage('ru');
+  assert.deepEqual([chosenLanguage(), currentLanguage()], ['ru', 'ru']);
+  localStorage.setItem('parley.language', '__proto__');
+  assert.equal(chosenLanguage(), undefined);
 });
