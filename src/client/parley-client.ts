@@ -157,15 +157,8 @@ export class ParleyClient {
     const tell = (awake: boolean) => this.#socket.send({ kind: 'presence', awake });
     this.presences = new Presences(api, context, tell);
     this.invitations = new RoomInvitations(api);
-    this.meetings = new Meetings({
-      session: this.#session,
-      http: coordinator,
-      enter: async (conv) => {
-        const record = readConversation(await api.call('readConversation', { params: { id: conv } }));
-        this.#conversations.add(record);
-        return record;
-      },
-    });
+    const enter = (conv: string) => this.#enter(conv);
+    this.meetings = new Meetings({ session: this.#session, http: coordinator, enter });
     this.roomAvatars = new RoomAvatars(this.#session, messaging);
     this.webPush = new WebPush(api);
     this.#typing = new Typing((conv) => this.#socket.send({ kind: 'typing', conv }), timers);
@@ -173,6 +166,13 @@ export class ParleyClient {
     if (wire.token === '') void this.#session.renew('').catch(() => {});
     else this.#connect();
     void this.#outbox.start();
+  }
+
+  /** Follows a room that the person came into just now, before its event is here. */
+  async #enter(conv: string): Promise<ChatConversation> {
+    const record = readConversation(await this.#api.call('readConversation', { params: { id: conv } }));
+    this.#conversations.add(record);
+    return record;
   }
 
   /** The person's username. */

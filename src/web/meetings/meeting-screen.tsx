@@ -18,7 +18,26 @@ type Standing =
   | { readonly phase: 'refused'; readonly why: string };
 
 export function MeetingScreen({ link }: { readonly link: string }) {
-  const { t } = useTranslation();
+  const { again, send, standing } = useEntrance(link);
+  switch (standing.phase) {
+    case 'asking':
+      return <Asking isBusy={standing.isBusy} onSend={send} />;
+    case 'waiting':
+      return <Waiting title={standing.title} />;
+    case 'refused':
+      return <Refused why={standing.why} onAgain={again} />;
+    default:
+      return standing satisfies never;
+  }
+}
+
+interface Entrance {
+  readonly standing: Standing;
+  readonly send: (way: Way) => void;
+  readonly again: () => void;
+}
+
+function useEntrance(link: string): Entrance {
   const { calls, client, inbox } = useChat();
   const navigate = useNavigate();
   const [standing, setStanding] = useState<Standing>({ phase: 'asking', isBusy: false });
@@ -34,65 +53,76 @@ export function MeetingScreen({ link }: { readonly link: string }) {
       setStanding({ phase: 'refused', why: sentenceOf(thrown) });
     }
   };
-  const send = (way: Way) => {
-    setStanding({ phase: 'asking', isBusy: true });
-    void join(way);
-  };
-  const way = standing.phase === 'waiting' ? standing.way : undefined;
+  const waitingFor = standing.phase === 'waiting' ? standing.way : undefined;
   useEffect(() => {
-    if (way === undefined) return;
+    if (waitingFor === undefined) return undefined;
     // Which meeting it is, nobody tells who waits: whatever happens to a meeting is a reason to ask.
-    const again = () => void join(way);
+    const ask = () => void join(waitingFor);
     const off = [
       client.on('membership', ({ data }) => {
-        if ('meeting_id' in data) again();
+        if ('meeting_id' in data) ask();
       }),
-      client.on('caught-up', again),
+      client.on('caught-up', ask),
     ];
     return () => off.forEach((unsubscribe) => unsubscribe());
     // A screen is of one link, and whoever waits, waits on in one way.
-  }, [client, link, way]);
-  if (standing.phase === 'refused') {
-    return (
-      <EmptyState icon={<CircleAlert size={48} />} title={t('meeting.refused.title')}>
-        <Text role="alert">{standing.why}</Text>
-        <Group justify="center">
-          <Button onClick={() => setStanding({ phase: 'asking', isBusy: false })}>{t('app.retry')}</Button>
-          <Button variant="subtle" component={Link} to="/">
-            {t('app.toList')}
-          </Button>
-        </Group>
-      </EmptyState>
-    );
-  }
-  if (standing.phase === 'waiting') {
-    return (
-      <EmptyState icon={<Hourglass size={48} />} title={t('meeting.wait.title')}>
-        <Text role="status" maw={440}>
-          {t('meeting.wait.what', { title: harmlessName(standing.title, t('meeting.title')) })}
-        </Text>
-        <Loader type="dots" aria-hidden="true" />
-        <Button variant="default" component={Link} to="/">
-          {t('meeting.wait.leave')}
-        </Button>
-      </EmptyState>
-    );
-  }
-  const { isBusy } = standing;
+  }, [client, link, waitingFor]);
+  return {
+    standing,
+    send: (way) => {
+      setStanding({ phase: 'asking', isBusy: true });
+      void join(way);
+    },
+    again: () => setStanding({ phase: 'asking', isBusy: false }),
+  };
+}
+
+function Asking({ isBusy, onSend }: { readonly isBusy: boolean; readonly onSend: (way: Way) => void }) {
+  const { t } = useTranslation();
   return (
     <EmptyState icon={<DoorOpen size={48} />} title={t('meeting.join.title')}>
       <Text maw={440}>{t('meeting.join.what')}</Text>
       <Group justify="center">
-        <Button leftSection={<Video size={18} />} loading={isBusy} onClick={() => send('video')}>
+        <Button leftSection={<Video size={18} />} loading={isBusy} onClick={() => onSend('video')}>
           {t('meeting.join.video')}
         </Button>
-        <Button variant="default" leftSection={<Phone size={18} />} disabled={isBusy} onClick={() => send('voice')}>
+        <Button variant="default" leftSection={<Phone size={18} />} disabled={isBusy} onClick={() => onSend('voice')}>
           {t('meeting.join.voice')}
         </Button>
       </Group>
-      <Button variant="subtle" disabled={isBusy} onClick={() => send('room')}>
+      <Button variant="subtle" disabled={isBusy} onClick={() => onSend('room')}>
         {t('meeting.join.room')}
       </Button>
+    </EmptyState>
+  );
+}
+
+function Waiting({ title }: { readonly title: string }) {
+  const { t } = useTranslation();
+  return (
+    <EmptyState icon={<Hourglass size={48} />} title={t('meeting.wait.title')}>
+      <Text role="status" maw={440}>
+        {t('meeting.wait.what', { title: harmlessName(title, t('meeting.title')) })}
+      </Text>
+      <Loader type="dots" aria-hidden="true" />
+      <Button variant="default" component={Link} to="/">
+        {t('meeting.wait.leave')}
+      </Button>
+    </EmptyState>
+  );
+}
+
+function Refused({ onAgain, why }: { readonly why: string; readonly onAgain: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <EmptyState icon={<CircleAlert size={48} />} title={t('meeting.refused.title')}>
+      <Text role="alert">{why}</Text>
+      <Group justify="center">
+        <Button onClick={onAgain}>{t('app.retry')}</Button>
+        <Button variant="subtle" component={Link} to="/">
+          {t('app.toList')}
+        </Button>
+      </Group>
     </EmptyState>
   );
 }

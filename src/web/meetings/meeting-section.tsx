@@ -92,7 +92,6 @@ function ForHost({ meeting, onChanged }: ShownProps) {
   const { t } = useTranslation();
   const { client, me, people } = useChat();
   const [refused, setRefused] = useState<string>();
-  const [isEnding, setEnding] = useState(false);
   const params = { meeting: meeting.id };
   const take = (change: Promise<Meeting>) => {
     setRefused(undefined);
@@ -126,14 +125,25 @@ function ForHost({ meeting, onChanged }: ShownProps) {
           data={others.map((user) => ({ value: user, label: people.nameOf(user) }))}
         />
       )}
-      <Button variant="default" onClick={() => setEnding(true)}>
-        {t('meeting.end')}
-      </Button>
+      <EndMeeting onEnd={() => take(client.meetings.call('cancelMeeting', { params }))} />
       {refused !== undefined && (
         <Alert color="red" role="alert" p="xs">
           {refused}
         </Alert>
       )}
+    </>
+  );
+}
+
+/** Asks first: everybody's call ends with it. */
+function EndMeeting({ onEnd }: { readonly onEnd: () => void }) {
+  const { t } = useTranslation();
+  const [isEnding, setEnding] = useState(false);
+  return (
+    <>
+      <Button variant="default" onClick={() => setEnding(true)}>
+        {t('meeting.end')}
+      </Button>
       <Modal
         opened={isEnding}
         onClose={() => setEnding(false)}
@@ -149,7 +159,7 @@ function ForHost({ meeting, onChanged }: ShownProps) {
             color="red.9"
             onClick={() => {
               setEnding(false);
-              take(client.meetings.call('cancelMeeting', { params }));
+              onEnd();
             }}
           >
             {t('meeting.end')}
