@@ -51,7 +51,7 @@ describe('accounts in the app in Chromium', { skip: CHROMIUM === undefined && 'n
     await page.getByLabel('Your phone number').fill('+44 20 7946 0958');
     await page.getByRole('button', { name: 'Ask for a code' }).click();
     await page.getByText('a code is there for ten minutes').waitFor();
-    await page.getByLabel('Code of six digits').fill('000000');
+    await page.getByLabel('Code of twelve digits').fill('0000 0000 0000');
     await page.getByLabel('New password').fill('heron over the quiet lake');
     await assertAccessible(page, 'code of a guest');
     await page.getByRole('button', { name: 'Set the password' }).click();

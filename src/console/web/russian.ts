@@ -263,7 +263,7 @@ export const RUSSIAN: Dictionary = {
   'recovery.empty': 'Кодов никто не запрашивал.',
   'recovery.code': 'Код',
   'recovery.requested': 'Запрошен',
-  'recovery.attempts': 'Осталось попыток',
+  'recovery.attempts': 'Осталось попыток там, где их было больше всего',
   'meetings.title': 'Встречи',
   'meetings.empty': 'Встреч нет.',
   'meetings.name': 'Название',

@@ -41,7 +41,7 @@ export const ENGLISH = {
   'forgotten.askCode': 'Ask for a code',
   'forgotten.asked':
     'If this is the number of a guest, a code is there for ten minutes. Whoever invited you is told; an administrator has the code.',
-  'forgotten.code': 'Code of six digits',
+  'forgotten.code': 'Code of twelve digits',
   'forgotten.setPassword': 'Set the password',
   'forgotten.set': 'The password is set. Sign in with it now.',
   'forgotten.back': 'Back to signing in',

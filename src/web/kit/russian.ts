@@ -41,7 +41,7 @@ export const RUSSIAN = {
   'forgotten.askCode': 'Запросить код',
   'forgotten.asked':
     'Если это номер гостя, код создан и действует десять минут. Тот, кто вас пригласил, об этом узнает; код есть у администратора.',
-  'forgotten.code': 'Код из шести цифр',
+  'forgotten.code': 'Код из двенадцати цифр',
   'forgotten.setPassword': 'Задать пароль',
   'forgotten.set': 'Пароль задан. Войдите с ним.',
   'forgotten.back': 'Вернуться ко входу',
