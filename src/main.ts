@@ -33,6 +33,7 @@ import { readAsking } from '#src/settings/asking-settings.ts';
 import { CertificateRenewal, namesOf, prepareAcme } from '#src/acme/certificate-renewal.ts';
 import { makeCoordinator, type Coordinator } from '#src/server/coordinator.ts';
 import { makeEntryMeetings } from '#src/meetings/entry-meetings.ts';
+import { eraseFromMeetings } from '#src/meetings/meetings.ts';
 import { makeHttpSurface } from '#src/http/http-surface.ts';
 import type { HttpTelemetry } from '#src/http/http-telemetry.ts';
 import { closeListener } from '#src/http/listener-closing.ts';
@@ -431,10 +432,10 @@ async function startCalendar(
     () => service.close(),
     () => erasures.stop(),
   );
-  erasures.start(
-    service.calendars,
-    async (user, names, isStopping) => await erasePerson(service.services, user, names, isStopping),
-  );
+  erasures.start(service.calendars, async (user, names, isStopping) => {
+    await eraseFromMeetings(base.accounts, user, names);
+    return await erasePerson(service.services, user, names, isStopping);
+  });
   base.metrics.supply(() => ({ calendar: service.metrics() }));
   return service.openMail;
 }

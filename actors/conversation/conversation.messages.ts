@@ -136,6 +136,8 @@ export type ConversationMessage =
   | { readonly kind: 'erase'; readonly user: string; readonly afterSeq: number }
   /** The server's own: one message of somebody else, without what it says of a person who was erased. */
   | { readonly kind: 'eraseTrace'; readonly user: string; readonly seq: number }
+  /** The server's own: title, topic and purpose, without what they call a person who is erased. Answers whether they did. */
+  | { readonly kind: 'eraseNames'; readonly user: string; readonly names: readonly string[] }
   /** The server's own: what the page behind the first link of a text says of itself. */
   | { readonly kind: 'preview'; readonly seq: number; readonly preview: LinkPreview }
   /** The actor's own: a second of a large room is over. */

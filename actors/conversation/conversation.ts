@@ -11,7 +11,7 @@ import { eraseTrace } from './erasing-traces.ts';
 import { erase } from './erasing.ts';
 import { draft, hide, mute, pin, react, receipt, typing } from './reactions-and-pins.ts';
 import { archive, giveOwner } from './administering.ts';
-import { describe, isShutTo, putAvatar, takeAvatar } from './describing.ts';
+import { eraseNames, describe, isShutTo, putAvatar, takeAvatar } from './describing.ts';
 import { join, joinByLink } from './joining.ts';
 import { makeLink, revokeLink } from './linking-in.ts';
 import { accept, add, create, deleteConversation, remove, setRole } from './membership.ts';
@@ -71,6 +71,7 @@ export function receive(
   if (message.kind === 'purge') return purge(state, purged);
   if (message.kind === 'expire') return expire(state, now);
   if (message.kind === 'erase') return erase(state, message, now);
+  if (message.kind === 'eraseNames') return eraseNames(state, message, now);
   if (message.kind === 'eraseTrace') return eraseTrace(state, message, now);
   if (message.kind === 'hold') return hold(state, message);
   if (message.kind === 'tellHints') return state.hints.tell(state.id, now);
@@ -97,7 +98,18 @@ function decideFor(
     ConversationMessage,
     {
       kind:
-        | ('create' | 'purge' | 'seat' | 'expire' | 'hold' | 'erase' | 'eraseTrace' | 'preview' | 'tellHints')
+        | (
+            | 'create'
+            | 'purge'
+            | 'seat'
+            | 'expire'
+            | 'hold'
+            | 'erase'
+            | 'eraseNames'
+            | 'eraseTrace'
+            | 'preview'
+            | 'tellHints'
+          )
         | ('acceptInvitation' | 'declineInvitation' | 'join' | 'joinByLink' | 'giveOwner' | 'archive' | 'takeAvatar');
     }
   >,

@@ -1,6 +1,8 @@
 /** What a conversation says of itself: title, topic, purpose, picture, who may find it, and whether it is archived. */
+import { withoutNames } from '#src/base/name-forms.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { ConversationRight } from '#src/protocol/conversations/rights.ts';
+import { ERASED_NAME } from '#src/protocol/names.ts';
 import { writeRoomAvatar, type RoomPictures } from '#storage/conversations/room-avatars.ts';
 import { isArchived, NO_ROOM_FACTS, writeListing } from '#storage/conversations/room-records.ts';
 import type { LaneWrite } from '#storage/engine/lane.ts';
@@ -72,6 +74,33 @@ export function describe(
   record.title = title;
   record.room = isSame ? record.room : after;
   return tellUpdate(state, record, now);
+}
+
+/**
+ * Puts a stand-in where the room says `@name`, or another name, of a person who is erased. A legal hold is over messages, and
+ * keeps none of it.
+ */
+export function eraseNames(
+  state: ConversationState,
+  { names, user }: Extract<ConversationMessage, { kind: 'eraseNames' }>,
+  now: number,
+): readonly Effect[] {
+  const { living: record } = state;
+  if (record === undefined) return refuse('conversation_forbidden');
+  const without = (text: string | undefined) =>
+    text === undefined ? undefined : withoutNames(text, { user, names, standIn: ERASED_NAME });
+  const title = without(record.title);
+  const room = record.room && {
+    ...record.room,
+    topic: without(record.room.topic),
+    purpose: without(record.room.purpose),
+  };
+  const isSame = title === record.title && room?.topic === record.room?.topic && room?.purpose === record.room?.purpose;
+  if (isSame) return [{ kind: 'answer', value: false }];
+  record.title = title;
+  record.room = room;
+  const told = tellUpdate(state, record, now).filter(({ kind }) => kind !== 'answer');
+  return [...told, { kind: 'answer', value: true }];
 }
 
 /** Archives a room or brings it back, whoever asked for it. */

@@ -2,6 +2,7 @@
  * What others say of a person who was erased, in one message: a forward of their words becomes a stub, and where they are
  * mentioned or on a contact card, a stand-in takes the place of their name.
  */
+import { atForm } from '#src/base/name-forms.ts';
 import { ERASED_NAME } from '#src/protocol/names.ts';
 import type { Mention, Message } from '#src/protocol/conversations/messages.ts';
 import { writeMessage } from '#storage/conversations/conversation-writes.ts';
@@ -96,10 +97,7 @@ interface Place {
 /** Where a text names somebody, in order: at mentions of them, whatever those say, and where it says `@username`. */
 function placesOf(text: string, mentions: readonly Mention[], user: string): Place[] {
   const called = mentions.filter((mention) => isOf(mention, user));
-  const name = user.replaceAll('.', String.raw`\.`);
-  const written = [
-    ...text.matchAll(new RegExp(`(?<![\\p{L}\\p{N}._-])@${name}(?![\\p{L}\\p{N}_-]|\\.[\\p{L}\\p{N}])`, 'giu')),
-  ];
+  const written = [...text.matchAll(atForm(user))];
   const beside = written
     .map((match) => ({ offset: match.index, length: match[0].length }))
     // What another mention covers is theirs.

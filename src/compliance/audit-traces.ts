@@ -4,6 +4,7 @@
  */
 import { ERASED_NAME } from '#src/protocol/names.ts';
 import type { Clock } from '#src/base/clock.ts';
+import { formsOf } from '#src/base/name-forms.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
 import type { AuditEntry, AuditValue } from '#storage/accounts/audit-chain.ts';
 
@@ -96,15 +97,4 @@ function erasedIn(value: AuditValue, wanted: readonly RegExp[], isOwn: boolean, 
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.entries(value as Record<string, AuditValue>);
   return Object.fromEntries(fields.map(([field, one]) => [field, erasedIn(one, wanted, isOwn, field)]));
-}
-
-/** Names as whole words, in any case of letters; a number also without its plus sign. */
-export function formsOf(names: readonly string[]): RegExp[] {
-  return names
-    .map((name) => name.trim().replace(/^\+/, ''))
-    .filter((name) => name !== '')
-    .map(
-      (name) =>
-        new RegExp(`(?<![\\p{L}\\p{N}])${name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}(?![\\p{L}\\p{N}])`, 'iu'),
-    );
 }

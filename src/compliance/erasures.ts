@@ -28,6 +28,7 @@ import { forgetProvisioned } from '#src/scim/scim-people.ts';
 import { forgetPerson } from '#src/identity/single-sign-on/person-identities.ts';
 import { forgetIdentity } from '#src/identity/single-sign-on/sso-bindings.ts';
 import { eraseFromAudit, readFormerNames } from './audit-traces.ts';
+import { eraseFromRooms } from './room-traces.ts';
 import { eraseTraces, NO_TRACES, PASS_START, type TraceProgress } from './erasure-traces.ts';
 import { groupRecords, type AccessControl } from '#src/directory/access-control.ts';
 import { removeAvatar } from '#src/directory/avatars.ts';
@@ -265,17 +266,24 @@ export class Erasures {
 
   /** Erases what others wrote of the person; false when the server stops meanwhile. */
   async #eraseTraces(id: string, { traces, user }: ErasureRecord): Promise<boolean> {
-    const { ask, lanes } = this.#options;
-    const { signal } = this.#stopping;
     const done = await eraseTraces(user, traces ?? NO_TRACES, {
-      ask,
-      lanes,
+      ...this.#tracing(),
       note: async (progress) => await this.#note(id, { traces: progress }),
-      pause: async () => await pause(RETRY_MILLIS, signal),
-      isStopping: () => signal.aborted,
     });
     if (done !== undefined) await this.#note(id, { traces: done });
     return done !== undefined;
+  }
+
+  /** What the searches through the lanes need. */
+  #tracing() {
+    const { ask, lanes } = this.#options;
+    const { signal } = this.#stopping;
+    return {
+      ask,
+      lanes,
+      pause: async () => await pause(RETRY_MILLIS, signal),
+      isStopping: () => signal.aborted,
+    };
   }
 
   /** Erases the person's calendars, those that are there; false when the server stops meanwhile. */
@@ -294,7 +302,7 @@ export class Erasures {
     return false;
   }
 
-  /** Erases what the audit trail and the calendars of others call the person; false when the server stops meanwhile. */
+  /** Erases what the audit trail, rooms, meetings and the calendars of others call the person; false when the server stops meanwhile. */
   async #eraseNames(id: string): Promise<boolean> {
     const { accounts, clock } = this.#options;
     const { names, user } = accounts.document(erasures, id) ?? {};
@@ -308,6 +316,7 @@ export class Erasures {
     while (!isStopping()) {
       try {
         if ((await this.#eraseFromEntries?.(user, all, isStopping)) !== true) return false;
+        if (!(await eraseFromRooms(user, all, this.#tracing()))) return false;
         if (!(await eraseFromAudit(user, all, options))) return false;
         await this.#note(id, { names: null });
         return true;

@@ -85,23 +85,27 @@ export class HostedGuests {
 
   /**
    * Has a guest come into the room that they were invited to, if there is one still to come into. The word is the host's by
-   * then: who adds nobody there any more has brought the guest into the organisation, and not into the room.
+   * then: who adds nobody there any more has brought the guest into the organisation, and not into the room. Answers the room
+   * that they are in now.
    */
-  async land(username: string): Promise<void> {
+  async land(username: string): Promise<string | undefined> {
     const { accounts, access, rooms } = this.#options;
     const landing = accounts.document(guestLandings, username);
     const host = accounts.document(guestRecords, username)?.invitedBy;
-    if (landing === undefined || host === undefined) return;
+    if (landing === undefined || host === undefined) return undefined;
+    let room: string | undefined;
     try {
       if (accounts.isActive(host) && access.allows('invite', host, username)) {
         await rooms.add(landing.room, host, username);
+        room = landing.room;
       }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       // A room that does not answer now is asked again by `landAll`.
-      if (ERRORS[error.code].status === 503) return;
+      if (ERRORS[error.code].status === 503) return undefined;
     }
     await accounts.change((draft) => draft.removeDocument(guestLandings, username));
+    return room;
   }
 
   /** Goes on with those for whom the room had no answer, or between whose account and room the server stopped. */

@@ -5,6 +5,7 @@
  *     link ─► in the room? ─► taken out of it? ─► on the list? ─► lobby ─► in
  *                              └─────────── waits for the host ──┘
  */
+import { withoutNames } from '#src/base/name-forms.ts';
 import type { Clock } from '#src/base/clock.ts';
 import { makeId } from '#src/base/ids.ts';
 import { formatInstant, parseInstant } from '#src/base/time.ts';
@@ -21,6 +22,7 @@ import {
   type MeetingNews,
   type MeetingView,
 } from '#src/protocol/meetings/meetings.ts';
+import { ERASED_NAME } from '#src/protocol/names.ts';
 import type { RequireQuota } from '#src/protocol/quotas.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { countDailyUse, readDailyUse } from '#storage/accounts/daily-use.ts';
@@ -507,6 +509,19 @@ function put(draft: AccountsDraft, id: string, before: MeetingRecord, after: Mee
   for (const user of is) if (!was.has(user)) draft.putDocument(attendance, attendanceId(user, id), true);
   for (const user of was) if (!is.has(user)) draft.removeDocument(attendance, attendanceId(user, id));
   return changed;
+}
+
+/** Puts a stand-in where titles of meetings say `@user`, or another name, of a person who is erased. @throws Refusal `storage_full`, `busy`. */
+export async function eraseFromMeetings(accounts: Accounts, user: string, names: readonly string[]): Promise<void> {
+  const without = (title: string) => withoutNames(title, { user, names, standIn: ERASED_NAME });
+  const named = accounts.documents(meetings).filter(({ document: { title } }) => without(title) !== title);
+  if (named.length === 0) return;
+  await accounts.change((draft) => {
+    for (const { id } of named) {
+      const record = storedMeeting(draft, id);
+      put(draft, id, record, { ...record, title: without(record.title) });
+    }
+  });
 }
 
 function countHosted(draft: AccountsDraft, host: string, by: number): void {

@@ -7,7 +7,7 @@ import type { DirectoryQuery } from '#src/protocol/directory/directory.ts';
 import type { DIRECTORY_ROUTES } from '#src/protocol/directory/directory-routes.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import type { GUEST_ROUTES } from '#src/protocol/directory/guest-routes.ts';
-import type { confirmRecovery, InviteGuest, recover } from '#src/protocol/directory/guests.ts';
+import type { ConfirmRecovery, InviteGuest, recover } from '#src/protocol/directory/guests.ts';
 import type { MEETING_ROUTES } from '#src/protocol/meetings/meeting-routes.ts';
 import type { ChangeMeeting, CreateMeeting, handOverMeeting, meetingsQuery } from '#src/protocol/meetings/meetings.ts';
 import type { RECOVERY_ROUTES } from '#src/protocol/directory/recovery-routes.ts';
@@ -78,8 +78,7 @@ export function makeRecoveryHandlers(recovery: Recovery): ClientHandlers<typeof 
       return { status: 200, body: { status: 'ok' } };
     },
     confirmRecovery: async ({ body, address }) => {
-      const { phone, code, new_password: password } = body as z.infer<typeof confirmRecovery>;
-      await recovery.confirm(phone, code, password, address);
+      await recovery.confirm(body as ConfirmRecovery, address);
       return { status: 200, body: { status: 'ok' } };
     },
   };

@@ -43,8 +43,8 @@ export function makeSessionHandlers(
     exchangeInvitation: async ({ parameters, body, address }) => {
       const { username, password } = body as z.infer<typeof exchangeInvitation>;
       await enrollment.exchange(parameters['invitation'] ?? '', { username, password }, address);
-      await hostedGuests.land(username);
-      return { status: 201, body: { user: username } };
+      const room = await hostedGuests.land(username);
+      return { status: 201, body: { user: username, ...(room === undefined ? {} : { conversation_id: room }) } };
     },
   };
 }

@@ -397,10 +397,11 @@ test('GST-06 a guest who is invited into a room comes into it with their account
   assert.equal(shut.status, 200, shut.text);
   assertRefused(await into(nia, archived.id), 409, 'conversation_archived');
 
-  const enrol = async (url: string, username: string): Promise<Person> => {
+  const enrol = async (url: string, username: string, conversation_id?: string): Promise<Person> => {
     const password = `password of ${username}`;
     const exchanged = await request('POST', url, { body: { username, password } });
     assert.equal(exchanged.status, 201, exchanged.text);
+    assert.equal(exchanged.body['conversation_id'], conversation_id);
     return { username, password, session: await host.server.signIn(username, password) };
   };
   const roles = async (who: Person) => {
@@ -413,7 +414,7 @@ test('GST-06 a guest who is invited into a room comes into it with their account
   const waiting = (await hostedBy(nia)).map((one) => one.state === 'invited' && one.conversation_id);
   assert.deepEqual(waiting, [room.id, room.id]);
   const socket = await connect(host.server, ole);
-  const guest = await enrol(first.body.url, 'nils');
+  const guest = await enrol(first.body.url, 'nils', room.id);
   await socket.event(({ data, type }) => type === 'membership' && JSON.stringify(data).includes('nils'));
   await socket.close();
   assert.deepEqual(await roles(nia), ['nia owner', 'nils guest', 'ole member']);

@@ -10,6 +10,7 @@ import {
   readPersonal,
   readWatermark,
 } from '#storage/conversations/conversation-reader.ts';
+import { readListings } from '#storage/conversations/room-records.ts';
 import { makeRoom, openHost, post, type ActorHost } from './actor-host.ts';
 
 const ROOM = 'c_erased';
@@ -85,4 +86,31 @@ test('a conversation under a legal hold is left as it is', async (t) => {
   await host.reply(ROOM, post('bob', 'kept'));
   await host.reply(ROOM, { kind: 'hold', isHeld: true });
   assert.deepEqual(await eraseBob(host), [{ next: null, messages: 0, bytes: 0, isHeld: true }]);
+});
+
+test('a stand-in takes the place of names in what a room is called, under a hold too, and nothing else of it changes', async (t) => {
+  const host = openHost(t);
+  await makeRoom(host, ROOM, ['bob']);
+  await host.reply(ROOM, {
+    kind: 'describe',
+    form: {
+      title: 'Bob, bobby and @bob',
+      topic: 'Of ROBERT Smith (+1 555, x@bob.org)',
+      purpose: 'Robert Smithers',
+      visibility: 'organisation',
+    },
+    user: 'alice',
+    device: 'd_alice',
+  });
+  await host.converse(ROOM, { kind: 'hold', isHeld: true });
+  const names = { kind: 'eraseNames', user: 'bob', names: ['Robert Smith', ' ', '+1 555'] } as const;
+  assert.deepEqual(await host.converse(ROOM, names), { ok: true, value: true });
+  const record = readConversation(host.tables, ROOM);
+  assert.deepEqual(
+    [record?.title, record?.room?.topic, record?.room?.purpose],
+    ['Bob, bobby and @[erased]', 'Of [erased] ([erased], x@bob.org)', 'Robert Smithers'],
+  );
+  assert.equal(readListings(host.tables, undefined, 9)[0]?.title, record?.title);
+  assert.deepEqual(await host.converse(ROOM, names), { ok: true, value: false });
+  assert.equal(readConversation(host.tables, ROOM)?.rev, record?.rev);
 });

@@ -8,7 +8,8 @@ import { mailSettings, MailServer, trusting } from '#test/mail/mail-server.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import { request } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
-import { signIn } from './app-page.ts';
+import { start } from '#test/messaging/conversing.ts';
+import { fieldOf, messageOf, openRow, send, signIn } from './app-page.ts';
 import { assertAccessible, CHROMIUM, NARROW, People } from './browser.ts';
 import { buildApp } from './built-app.ts';
 
@@ -51,7 +52,7 @@ describe('accounts in the app in Chromium', { skip: CHROMIUM === undefined && 'n
     await page.getByLabel('Your phone number').fill('+44 20 7946 0958');
     await page.getByRole('button', { name: 'Ask for a code' }).click();
     await page.getByText('a code is there for ten minutes').waitFor();
-    await page.getByLabel('Code of six digits').fill('000000');
+    await page.getByLabel('Code of twelve digits').fill('0000 0000 0000');
     await page.getByLabel('New password').fill('heron over the quiet lake');
     await assertAccessible(page, 'code of a guest');
     await page.getByRole('button', { name: 'Set the password' }).click();
@@ -142,5 +143,103 @@ describe('accounts in the app in Chromium', { skip: CHROMIUM === undefined && 'n
     assert.equal(await notice.count(), 0);
     await desk.context().close();
     await phone.context().close();
+  });
+
+  test('GST-01 a guest is invited into a room, comes in by the link, is seen with their term, and is shown out again', async () => {
+    const rule = async (values: object) => assert.equal((await ask('PUT', '/settings/guests', values)).status, 200);
+    const { cecil, dora } = await server.people('cecil', 'dora');
+    await start(server, cecil, 'room', ['dora'], 'Quay');
+    const page = await people.person();
+    await signIn(server, page, 'cecil');
+    await openRow(page, 'Quay');
+    await page.getByRole('button', { name: 'People', exact: true }).click();
+    const beside = page.getByRole('complementary', { name: 'People' });
+    await beside.getByRole('button', { name: 'Add people' }).waitFor();
+    // Nothing is offered that the installation does not let: it comes and goes with the setting.
+    assert.equal(await beside.getByRole('button', { name: 'Invite a guest' }).count(), 0);
+    await rule({ everybody: true, term_days: 30, per_person: 2 });
+    await beside.getByRole('button', { name: 'Invite a guest' }).click();
+    const form = beside.getByRole('form', { name: 'Invite a guest' });
+    const make = form.getByRole('button', { name: 'Make a link for the guest' });
+    await form.getByLabel('Phone number of the guest').fill('0161 496 0000');
+    await make.click();
+    await form.getByText('A number begins with a plus sign').waitFor();
+    await form.getByLabel('Phone number of the guest').fill('+44 (161) 496-0000');
+    await form.getByLabel('Name of the guest').fill('Gerda');
+    await form.getByLabel('Stays until').fill(`${new Date().getFullYear() + 2}-01-01`);
+    await make.click();
+    await form.getByText('That day is past, or further away').waitFor();
+    await assertAccessible(page, 'form for a guest');
+    const soon = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);
+    await form.getByLabel('Stays until').fill(soon);
+    await make.click();
+    const link = await beside.getByLabel('Link for the guest').inputValue();
+    await beside.getByRole('button', { name: 'Copy the link' }).click();
+    await beside.getByText('Copied.').waitFor();
+    await beside.getByRole('list', { name: 'Invited guests' }).getByText('Gerda').waitFor();
+    await assertAccessible(page, 'link for a guest');
+
+    // A second browser, which knows nothing but the link.
+    const guest = await people.person({ viewport: NARROW });
+    await guest.goto(link);
+    await guest.getByLabel('Username').fill('gerda');
+    await guest.getByLabel('Password', { exact: true }).fill('password of gerda');
+    await guest.getByLabel('Password again').fill('password of gerda');
+    await guest.getByRole('button', { name: 'Create the account' }).click();
+    await guest.getByRole('link', { name: 'Go on to the app' }).click();
+    await guest.getByLabel('Password', { exact: true }).fill('password of gerda');
+    await guest.keyboard.press('Enter');
+    await fieldOf(guest, 'Quay').waitFor();
+    await send(guest, 'Quay', 'Here I am');
+    await messageOf(page, 'Here I am').waitFor();
+    const row = beside.getByRole('list', { name: 'People' }).getByRole('listitem').filter({ hasText: 'gerda' });
+    await row.getByText('guest', { exact: true }).waitFor();
+    await row.getByText(/^Stays until/).waitFor();
+    await until(
+      async () => (await beside.getByRole('list', { name: 'Invited guests' }).count()) === 0,
+      'nobody to be waited for',
+    );
+    // A member who invited nobody sees a guest as one, and neither the term nor its end.
+    const other = await people.person();
+    await signIn(server, other, dora.username);
+    await openRow(other, 'Quay');
+    await other.getByRole('button', { name: 'People', exact: true }).click();
+    const seen = other.getByRole('complementary').getByRole('listitem').filter({ hasText: 'gerda' });
+    await seen.getByText('guest', { exact: true }).waitFor();
+    assert.equal(await seen.getByText(/Stays until/).count(), 0);
+    await other.context().close();
+
+    // Refusals are words: a number that a guest has, one guest too many, and a right that is gone.
+    const inviteAgain = async (phone: string) => {
+      await form.getByLabel('Phone number of the guest').fill(phone);
+      await make.click();
+    };
+    await beside.getByRole('button', { name: 'Invite another guest' }).click();
+    await inviteAgain('+441614960000');
+    await form.getByRole('alert').getByText('A guest with this phone number exists already.').waitFor();
+    await inviteAgain('+441614960001');
+    await beside.getByRole('button', { name: 'Invite another guest' }).click();
+    await inviteAgain('+441614960002');
+    await form.getByRole('alert').getByText('You have as many guests as you may').waitFor();
+    await beside.getByRole('button', { name: 'Take back the invitation of +441614960001' }).click();
+    await until(
+      async () => (await beside.getByRole('list', { name: 'Invited guests' }).count()) === 0,
+      'the invitation to be taken back',
+    );
+
+    await row.getByRole('button', { name: 'What to do with' }).click();
+    await page.getByRole('menuitem', { name: 'End the stay' }).click();
+    const question = page.getByRole('dialog');
+    await question.getByText('They are signed out now').waitFor();
+    await assertAccessible(page, 'end of a stay');
+    await question.getByRole('button', { name: 'End the stay' }).click();
+    await guest.getByLabel('Username').waitFor();
+    await rule({ everybody: false });
+    await until(
+      async () => (await beside.getByRole('button', { name: 'Invite a guest' }).count()) === 0,
+      'the offer to go with the right',
+    );
+    await guest.context().close();
+    await page.context().close();
   });
 });

@@ -53,7 +53,7 @@ export class SignInGuard {
   }
 
   /**
-   * Judges an attempt when its turn comes. A refusal `login_failed`, `password_wrong` or `second_factor_wrong` is counted as a failure.
+   * Judges an attempt when its turn comes. A refusal `login_failed`, `password_wrong`, `recovery_failed` or `second_factor_wrong` is counted as a failure.
    * @throws Refusal `rate_limited` with the seconds to wait, `busy` when too many wait already, and what `judge` throws.
    */
   async attempt<T>(attempt: SignInAttempt, judge: (turn: HashTurn) => Promise<T>): Promise<T> {
@@ -131,7 +131,7 @@ export class SignInGuard {
 }
 
 /** Codes of attempts that count. */
-const FAILURES: readonly string[] = ['login_failed', 'password_wrong', 'second_factor_wrong'];
+const FAILURES: readonly string[] = ['login_failed', 'password_wrong', 'recovery_failed', 'second_factor_wrong'];
 
 function isFailure(error: unknown): boolean {
   return error instanceof Refusal && FAILURES.includes(error.code);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { phone, profileFields } from './directory.ts';
 import { PAGE_LENGTH_MAX } from '../limits.ts';
 import { conversationId, count, username } from '../names.ts';
-import { password } from '../sessions/sessions.ts';
+import { login, password } from '../sessions/sessions.ts';
 
 /** A guest's term ends within a year; a longer one is a person of the organisation. [field_invalid] */
 export const GUEST_TERM_DAYS_MAX = 366;
@@ -125,10 +125,17 @@ export const changeGuest = z.strictObject({ expires_at: instant }).meta({ id: 'C
 /** POST /v1/auth/recover. */
 export const recover = z.strictObject({ phone }).meta({ id: 'Recover' });
 
-/** POST /v1/auth/recover/confirm. */
+/** POST /v1/auth/recover/confirm. Codes have twelve digits; those of servers of before had six. */
 export const confirmRecovery = z
-  .strictObject({ phone, code: z.string().regex(/^\d{6}$/), new_password: password })
+  .strictObject({
+    phone,
+    code: z.string().regex(/^\d{6,12}$/),
+    new_password: password,
+    /** A device that the guest signed in on before: attempts elsewhere do not hold it up. */
+    device_id: login.shape.device_id,
+  })
   .meta({ id: 'ConfirmRecovery' });
+export type ConfirmRecovery = z.infer<typeof confirmRecovery>;
 
 export const recoverReply = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Recovered' });
 

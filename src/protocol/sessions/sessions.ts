@@ -92,7 +92,10 @@ export const logoutReply = z.strictObject({ status: z.literal('ok') }).meta({ id
 
 /** POST /v1/enroll/{invitation}: the owner set-up link takes the same form. */
 export const exchangeInvitation = z.strictObject({ username, password }).meta({ id: 'ExchangeInvitation' });
-export const exchangeReply = z.strictObject({ user: username }).meta({ id: 'Enrolled' });
+/** `conversation_id` is the room that a guest was invited into, once they take part in it. */
+export const exchangeReply = z
+  .strictObject({ user: username, conversation_id: z.string().optional() })
+  .meta({ id: 'Enrolled' });
 export type SessionClaims = {
   /** Who: the username. */
   sub: string;

@@ -95,7 +95,7 @@ function GuestForm({ session }: Pick<ForgottenPasswordProps, 'session'>) {
   const number = phone.replaceAll(/[\s()-]/g, '');
   const send = async () => {
     if (isAsked) {
-      await session.confirmRecovery({ phone: number, code: code.trim(), new_password: password });
+      await session.confirmRecovery({ phone: number, code: code.replaceAll(/[\s-]/g, ''), new_password: password });
       return t('forgotten.set');
     }
     await session.requestRecovery(number);
@@ -126,7 +126,7 @@ function GuestForm({ session }: Pick<ForgottenPasswordProps, 'session'>) {
             autoComplete="one-time-code"
             required
             withAsterisk={false}
-            maxLength={16}
+            maxLength={24}
           />
           <PasswordInput
             label={t('password.new')}

@@ -51,7 +51,8 @@ export function keepSession({ device_id, user }: Session): void {
   const before = keptSession();
   if (before !== undefined && before.user !== user) forgetSession();
   keep(SESSION_KEY, { user, device_id });
-  keep(DEVICES, { ...devices(), [user]: device_id });
+  const { [user]: _, ...others } = devices();
+  keep(DEVICES, { ...others, [user]: device_id });
 }
 
 /** Nothing of the person stays but which device this is, which is no secret and keeps it one device. */
@@ -65,6 +66,11 @@ export function forgetSession(): void {
 function devices(): Readonly<Record<string, string>> {
   const kept = readKept(DEVICES);
   return typeof kept === 'object' && kept !== null ? (kept as Record<string, string>) : {};
+}
+
+/** The device that this browser is to whoever signed in last; undefined where nobody did. */
+export function lastDevice(): string | undefined {
+  return Object.values(devices()).at(-1);
 }
 
 /** What this browser is called in the person's list of devices; with the id of an earlier sign-in, it stays one device. */

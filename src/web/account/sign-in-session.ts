@@ -18,7 +18,15 @@ import type { FinishSignIn, SecondFactorAsk } from '#src/protocol/sessions/secon
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { PROTOCOL_VERSION } from '#src/protocol/version.ts';
 import { Observable } from '../kit/observable.ts';
-import { forgetSession, keepSession, keptOutbox, keptSession, SESSION_KEY, thisDevice } from './kept-session.ts';
+import {
+  forgetSession,
+  keepSession,
+  keptOutbox,
+  keptSession,
+  lastDevice,
+  SESSION_KEY,
+  thisDevice,
+} from './kept-session.ts';
 
 /** `code` says why the person has to sign in again, or why signing in at a provider came to nothing; `ask`, what is wanted besides. */
 export type SignInState =
@@ -138,7 +146,10 @@ export class SignInSession extends Observable {
   }
 
   /** A guest sets a password by that code. @throws ParleyError `recovery_failed`, `rate_limited`, and codes of passwords. */
-  async confirmRecovery(body: ConfirmRecovery): Promise<void> {
+  async confirmRecovery(form: ConfirmRecovery): Promise<void> {
+    const device = lastDevice();
+    // Where the guest was signed in before, a stranger's wrong codes do not count.
+    const body = { ...form, ...(device === undefined ? {} : { device_id: device }) };
     await this.#http.request({ method: 'post', path: '/v1/auth/recover/confirm', body });
   }
 

@@ -144,6 +144,20 @@ test('nothing in the folder calls an erased person by a name, an address or a nu
   assert.equal(calledIn(before), name);
   // What she calls things herself: where she keeps a room, what she is about, what she says and has not sent.
   const { id: room } = await start(server, bob, 'room', ['pilar']);
+  // What others call a room: after her, in its title and its topic, where it is found, and for a meeting.
+  const named = {
+    title: `Farewell of ${name}`,
+    topic: `@Pilar, ${email} or +${digits}`,
+    purpose: `${oldName} and @pilar.b`,
+  };
+  const renamed = await server.api(bob, 'PATCH', `/v1/conversations/${room}`, { ...named, visibility: 'organisation' });
+  assert.equal(renamed.status, 200, renamed.text);
+  const apart = await start(server, bob, 'room', [], `Cake for @pilar`);
+  const meeting = await request<{ id: string }>('POST', `${server.coordinator}/v1/meetings`, {
+    token: bob.session.token,
+    body: { title: `With ${name}` },
+  });
+  assert.equal(meeting.status, 201, meeting.text);
   const put = async (rest: string, body: object) =>
     assert.equal((await server.api(pilar, 'PUT', `/v1/conversations/${room}/${rest}`, body)).status, 200);
   await put('placement', { favourite: true, category: `Of ${name}` });
@@ -175,6 +189,21 @@ test('nothing in the folder calls an erased person by a name, an address or a nu
     async () => (await ask('GET', `/erasures/${String(begun.body['id'])}`)).body['state'] === 'done',
     'the erasure to be done',
   );
+  const shown = await server.api(bob, 'GET', `/v1/conversations/${room}`);
+  assert.deepEqual(
+    [shown.body['title'], shown.body['topic'], shown.body['purpose']],
+    ['Farewell of [erased]', '@[erased], [erased] or [erased]', '[erased] and @pilar.b'],
+  );
+  assert.equal((await server.api(bob, 'GET', `/v1/conversations/${apart.id}`)).body['title'], 'Cake for @[erased]');
+  const rooms = await server.api<{ items: { title: string }[] }>(bob, 'GET', '/v1/rooms?q=erased');
+  assert.deepEqual(
+    rooms.body.items.map(({ title }) => title),
+    ['Farewell of [erased]'],
+  );
+  const kept = await request('GET', `${server.coordinator}/v1/meetings/${meeting.body.id}`, {
+    token: bob.session.token,
+  });
+  assert.equal(kept.body['title'], 'With [erased]');
   const after = await read();
   assert.notEqual(after.etag, before.etag);
   assert.equal(calledIn(after), 'pilar');

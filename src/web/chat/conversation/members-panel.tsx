@@ -9,8 +9,10 @@ import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
 import { UserAvatar } from '../people/conversation-avatar.tsx';
 import { PeoplePicker } from '../people/people-picker.tsx';
+import { dayOf } from '../conversation-words.ts';
 import { useName } from '../state/people.ts';
 import { useOpenConversation } from './open-conversation.ts';
+import { EndOfStay, InviteGuest, useHostedGuests, useMayInviteGuests, WaitingGuests } from './room-guests.tsx';
 
 interface Members {
   readonly items: readonly Participant[];
@@ -35,14 +37,19 @@ function useMembers(): Members & { readonly more: () => void } {
 
 export function MembersPanel() {
   const { t } = useTranslation();
-  const { may } = useOpenConversation();
+  const { conversation, may } = useOpenConversation();
   const { items, more, next } = useMembers();
+  const isHost = useMayInviteGuests() && conversation.kind === 'room';
+  const hosted = useHostedGuests(isHost);
+  const stays = new Map(hosted.items.flatMap((one) => (one.state === 'active' ? [[one.user, one.guest_until]] : [])));
   return (
     <Stack gap="xs" p="sm" className="parley-beside-body">
       {may('participant.add') && <AddPeople without={items.map(({ user }) => user)} />}
-      <Stack gap={2} component="ul" className="parley-plain-list">
+      {isHost && may('participant.add') && <InviteGuest onInvited={hosted.refresh} />}
+      <WaitingGuests hosted={hosted} />
+      <Stack gap={2} component="ul" className="parley-plain-list" aria-label={t('members.title')}>
         {items.map((member) => (
-          <Member key={member.user} member={member} />
+          <Member key={member.user} member={member} staysUntil={stays.get(member.user)} onStayEnded={hosted.refresh} />
         ))}
       </Stack>
       {next !== null && (
@@ -96,7 +103,14 @@ function AddPeople({ without }: { readonly without: readonly string[] }) {
   );
 }
 
-function Member({ member: { role, user } }: { readonly member: Participant }) {
+interface MemberProps {
+  readonly member: Participant;
+  /** RFC 3339: when the term of a guest of one's own ends. */
+  readonly staysUntil: string | undefined;
+  readonly onStayEnded: () => void;
+}
+
+function Member({ member: { role, user }, onStayEnded, staysUntil }: MemberProps) {
   const { t } = useTranslation();
   const { me, people } = useChat();
   const name = useName(people, user);
@@ -111,44 +125,73 @@ function Member({ member: { role, user } }: { readonly member: Participant }) {
         <Text size="xs" c="dimmed" truncate>
           {user} · {t(`presence.${presence}`)}
         </Text>
+        {staysUntil !== undefined && (
+          <Text size="xs" c="dimmed">
+            {t('guests.stays', { day: dayOf(Date.parse(staysUntil)) })}
+          </Text>
+        )}
       </div>
       {role !== 'member' && (
         <Badge variant="default" size="sm">
           {t(`role.${role}`)}
         </Badge>
       )}
-      {user !== me && <MemberMenu user={user} name={name} role={role} />}
+      {user !== me && (
+        <MemberMenu
+          user={user}
+          name={name}
+          role={role}
+          isOwnGuest={staysUntil !== undefined}
+          onStayEnded={onStayEnded}
+        />
+      )}
     </Group>
   );
 }
 
-function MemberMenu({ user, name, role }: Participant & { readonly name: string }) {
+interface MemberMenuProps extends Participant {
+  readonly name: string;
+  readonly isOwnGuest: boolean;
+  readonly onStayEnded: () => void;
+}
+
+function MemberMenu({ isOwnGuest, name, onStayEnded, role, user }: MemberMenuProps) {
   const { t } = useTranslation();
   const { client } = useChat();
   const { complain, conv, may } = useOpenConversation();
-  if (!may('participant.remove') && !may('role.change')) return null;
+  const [isEnding, setEnding] = useState(false);
+  const mayGive = may('role.change') && role !== 'guest';
+  if (!may('participant.remove') && !mayGive && !isOwnGuest) return null;
   const params = { id: conv, username: user };
   const give = (next: Role) => void client.call('changeParticipant', { params, body: { role: next } }).catch(complain);
   return (
-    <Menu withinPortal position="bottom-end">
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={t('members.more', { name })}>
-          <Ellipsis size={16} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {may('role.change') &&
-          ROLES.filter((one) => one !== role && one !== 'guest').map((one) => (
-            <Menu.Item key={one} onClick={() => give(one)}>
-              {t('members.make', { role: t(`role.${one}`) })}
+    <>
+      <Menu withinPortal position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" aria-label={t('members.more', { name })}>
+            <Ellipsis size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {mayGive &&
+            ROLES.filter((one) => one !== role && one !== 'guest').map((one) => (
+              <Menu.Item key={one} onClick={() => give(one)}>
+                {t('members.make', { role: t(`role.${one}`) })}
+              </Menu.Item>
+            ))}
+          {may('participant.remove') && (
+            <Menu.Item color="red" onClick={() => void client.call('removeParticipant', { params }).catch(complain)}>
+              {t('members.remove')}
             </Menu.Item>
-          ))}
-        {may('participant.remove') && (
-          <Menu.Item color="red" onClick={() => void client.call('removeParticipant', { params }).catch(complain)}>
-            {t('members.remove')}
-          </Menu.Item>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+          )}
+          {isOwnGuest && (
+            <Menu.Item color="red" onClick={() => setEnding(true)}>
+              {t('guests.end')}
+            </Menu.Item>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      {isEnding && <EndOfStay user={user} name={name} onClose={() => setEnding(false)} onEnded={onStayEnded} />}
+    </>
   );
 }

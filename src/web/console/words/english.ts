@@ -223,7 +223,7 @@ export const CONSOLE_ENGLISH = {
   'recovery.empty': 'Nobody asked for a code.',
   'recovery.code': 'Code',
   'recovery.requested': 'Requested',
-  'recovery.attempts': 'Attempts left',
+  'recovery.attempts': 'Attempts left where most were made',
   'meetings.title': 'Meetings',
   'meetings.empty': 'No meetings.',
   'meetings.name': 'Title',

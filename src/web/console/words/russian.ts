@@ -225,7 +225,7 @@ export const CONSOLE_RUSSIAN: Dictionary = {
   'recovery.empty': 'Кодов никто не запрашивал.',
   'recovery.code': 'Код',
   'recovery.requested': 'Запрошен',
-  'recovery.attempts': 'Осталось попыток',
+  'recovery.attempts': 'Осталось попыток там, где их было больше всего',
   'meetings.title': 'Встречи',
   'meetings.empty': 'Встреч нет.',
   'meetings.name': 'Название',
