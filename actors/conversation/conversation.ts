@@ -90,29 +90,32 @@ export function receive(
   return decideFor(state, record, { ...member, role: state.roleOf(message.user, member.role) }, message, now);
 }
 
+/** What somebody says who has to take part; the others say what is the server's, or an administrator's, or how one comes in. */
+type OfParticipant = Exclude<
+  ConversationMessage,
+  {
+    kind:
+      | (
+          | 'create'
+          | 'purge'
+          | 'seat'
+          | 'expire'
+          | 'hold'
+          | 'erase'
+          | 'eraseNames'
+          | 'eraseTrace'
+          | 'preview'
+          | 'tellHints'
+        )
+      | ('acceptInvitation' | 'declineInvitation' | 'join' | 'joinByLink' | 'giveOwner' | 'archive' | 'takeAvatar');
+  }
+>;
+
 function decideFor(
   state: ConversationState,
   record: ConversationRecord,
   member: NonNullable<ReturnType<ConversationState['member']>>,
-  message: Exclude<
-    ConversationMessage,
-    {
-      kind:
-        | (
-            | 'create'
-            | 'purge'
-            | 'seat'
-            | 'expire'
-            | 'hold'
-            | 'erase'
-            | 'eraseNames'
-            | 'eraseTrace'
-            | 'preview'
-            | 'tellHints'
-          )
-        | ('acceptInvitation' | 'declineInvitation' | 'join' | 'joinByLink' | 'giveOwner' | 'archive' | 'takeAvatar');
-    }
-  >,
+  message: OfParticipant,
   now: number,
 ): readonly Effect[] {
   if (isShutTo(record, message)) return refuseShut(state, message);

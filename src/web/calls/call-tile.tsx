@@ -8,6 +8,7 @@ import type { PeerMetrics } from '#src/client/calling/peer-statistics.ts';
 import { useChat } from '../chat/chat-context.ts';
 import { UserAvatar } from '../chat/people/conversation-avatar.tsx';
 import { useName } from '../chat/state/people.ts';
+import type { Words } from '../kit/language.ts';
 import { percentOf, rateOf } from './call-words.ts';
 
 /** From this loudness on, of 0 to 1, somebody speaks. */
@@ -66,7 +67,7 @@ export function CallTile({ participant, metrics }: CallTileProps) {
   );
 }
 
-function qualityOf({ bitsReceived, loss, roundTrip }: PeerMetrics, t: ReturnType<typeof useTranslation>['t']): string {
+function qualityOf({ bitsReceived, loss, roundTrip }: PeerMetrics, t: Words): string {
   const words = { rate: rateOf(bitsReceived), loss: percentOf(loss) };
   if (roundTrip === undefined) return t('call.quality', words);
   return t('call.roundTrip', { ...words, roundTrip: Math.round(roundTrip) });

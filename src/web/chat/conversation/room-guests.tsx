@@ -72,25 +72,40 @@ export function InviteGuest({ onInvited }: { readonly onInvited: () => void }) {
   );
 }
 
+interface NewGuest {
+  readonly phone: string;
+  readonly name: string;
+  /** A day of the calendar, as the field holds it. */
+  readonly until: string;
+}
+
+interface Refused {
+  /** The field that is to blame. */
+  readonly field?: string | undefined;
+  readonly words: string;
+}
+
+function newGuest(): NewGuest {
+  return { phone: '', name: '', until: dayIn(TERM_DAYS) };
+}
+
 function InviteForm({ onInvited }: { readonly onInvited: () => void }) {
   const { t } = useTranslation();
   const { client } = useChat();
   const { conv } = useOpenConversation();
-  const [phone, setPhone] = useState('');
-  const [name, setName] = useState('');
-  const [until, setUntil] = useState(() => dayIn(TERM_DAYS));
-  const [refused, setRefused] = useState<{ readonly field?: string | undefined; readonly words: string }>();
+  const [guest, setGuest] = useState(newGuest);
+  const [refused, setRefused] = useState<Refused>();
   const [isBusy, setBusy] = useState(false);
   const [link, setLink] = useState<string>();
   const invite = async () => {
     setRefused(undefined);
     setBusy(true);
     try {
-      const called = name.trim();
+      const called = guest.name.trim();
       const body = {
-        phone: phone.replaceAll(/[\s()-]/g, ''),
+        phone: guest.phone.replaceAll(/[\s()-]/g, ''),
         // The day itself is the last one.
-        guest_until: new Date(`${until}T23:59:59`).toISOString(),
+        guest_until: new Date(`${guest.until}T23:59:59`).toISOString(),
         conversation_id: conv,
         ...(called === '' ? {} : { display_name: called }),
       };
@@ -103,8 +118,9 @@ function InviteForm({ onInvited }: { readonly onInvited: () => void }) {
     }
   };
   if (link !== undefined)
-    return <GuestLink link={link} onMore={() => (setLink(undefined), setPhone(''), setName(''))} />;
-  const errorOf = (field: string) => (refused?.field === field ? refused.words : undefined);
+    return (
+      <GuestLink link={link} onMore={() => (setLink(undefined), setGuest({ ...newGuest(), until: guest.until }))} />
+    );
   return (
     <Stack
       component="form"
@@ -112,38 +128,7 @@ function InviteForm({ onInvited }: { readonly onInvited: () => void }) {
       aria-label={t('guests.invite')}
       onSubmit={(event: SubmitEvent) => (event.preventDefault(), void invite())}
     >
-      <TextInput
-        type="tel"
-        label={t('guests.phone')}
-        description={t('forgotten.phoneForm')}
-        value={phone}
-        onChange={(event) => setPhone(event.currentTarget.value)}
-        error={errorOf('phone')}
-        required
-        withAsterisk={false}
-        data-autofocus
-        maxLength={40}
-        autoComplete="off"
-      />
-      <TextInput
-        label={t('guests.name')}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-        error={errorOf('display_name')}
-        maxLength={128}
-        autoComplete="off"
-      />
-      <TextInput
-        type="date"
-        label={t('guests.until')}
-        description={t('guests.untilWhat')}
-        value={until}
-        min={dayIn(0)}
-        onChange={(event) => setUntil(event.currentTarget.value)}
-        error={errorOf('guest_until')}
-        required
-        withAsterisk={false}
-      />
+      <GuestFields guest={guest} refused={refused} onChange={setGuest} />
       {refused !== undefined && refused.field === undefined && (
         <Alert color="red" role="alert" p="xs">
           {refused.words}
@@ -156,8 +141,55 @@ function InviteForm({ onInvited }: { readonly onInvited: () => void }) {
   );
 }
 
+interface GuestFieldsProps {
+  readonly guest: NewGuest;
+  readonly refused: Refused | undefined;
+  readonly onChange: (guest: NewGuest) => void;
+}
+
+function GuestFields({ guest, onChange, refused }: GuestFieldsProps) {
+  const { t } = useTranslation();
+  const errorOf = (field: string) => (refused?.field === field ? refused.words : undefined);
+  return (
+    <>
+      <TextInput
+        type="tel"
+        label={t('guests.phone')}
+        description={t('forgotten.phoneForm')}
+        value={guest.phone}
+        onChange={(event) => onChange({ ...guest, phone: event.currentTarget.value })}
+        error={errorOf('phone')}
+        required
+        withAsterisk={false}
+        data-autofocus
+        maxLength={40}
+        autoComplete="off"
+      />
+      <TextInput
+        label={t('guests.name')}
+        value={guest.name}
+        onChange={(event) => onChange({ ...guest, name: event.currentTarget.value })}
+        error={errorOf('display_name')}
+        maxLength={128}
+        autoComplete="off"
+      />
+      <TextInput
+        type="date"
+        label={t('guests.until')}
+        description={t('guests.untilWhat')}
+        value={guest.until}
+        min={dayIn(0)}
+        onChange={(event) => onChange({ ...guest, until: event.currentTarget.value })}
+        error={errorOf('guest_until')}
+        required
+        withAsterisk={false}
+      />
+    </>
+  );
+}
+
 /** What a person reads who was refused, beside the field that is to blame. */
-function refusalOf(thrown: unknown, t: Words) {
+function refusalOf(thrown: unknown, t: Words): Refused {
   const field = thrown instanceof ParleyError && thrown.code === 'field_invalid' ? thrown.field : undefined;
   if (field === 'phone') return { field, words: t('guests.phoneWrong') };
   if (field === 'guest_until') return { field, words: t('guests.untilWrong') };
