@@ -231,6 +231,8 @@ describe('accounts in the app in Chromium', { skip: CHROMIUM === undefined && 'n
     await page.getByRole('menuitem', { name: 'End the stay' }).click();
     const question = page.getByRole('dialog');
     await question.getByText('They are signed out now').waitFor();
+    // The menu that led here goes out of sight by and by.
+    await page.getByRole('menu').waitFor({ state: 'hidden' });
     await assertAccessible(page, 'end of a stay');
     await question.getByRole('button', { name: 'End the stay' }).click();
     await guest.getByLabel('Username').waitFor();

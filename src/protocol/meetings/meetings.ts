@@ -78,13 +78,16 @@ const decimal = z
   .transform(Number)
   .pipe(count);
 
-export const meetingsQuery = z.strictObject({
+/** All meetings, for the console. */
+export const listedMeetingsQuery = z.strictObject({
+  after: z.string().max(64).optional(),
+  limit: decimal.pipe(z.number().min(1).max(PAGE_LENGTH_MAX)).default(PAGE_LENGTH_MAX),
+});
+export const meetingsQuery = listedMeetingsQuery.extend({
   /** Only those whose room it is. */
   conversation: conversationId.optional(),
   /** Only those that the caller hosts and in whose lobby somebody waits. */
   waiting: z.literal('true').optional(),
-  after: z.string().max(64).optional(),
-  limit: decimal.pipe(z.number().min(1).max(PAGE_LENGTH_MAX)).default(PAGE_LENGTH_MAX),
 });
 export const meetingsReply = z
   .strictObject({ items: z.array(meeting), next: z.string().nullable() })

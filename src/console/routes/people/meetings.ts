@@ -7,7 +7,7 @@ export const meetingsRoutes = {
   listMeetings: consoleRoute.get('/meetings', 'Meetings, oldest first.', {
     access: 'users:read',
     vendor: 'open',
-    query: meetings.meetingsQuery,
+    query: meetings.listedMeetingsQuery,
     replies: { 200: meetings.listedMeetingsReply },
   }),
   readMeeting: consoleRoute.get('/meetings/:meeting', 'One meeting.', {
