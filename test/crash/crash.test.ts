@@ -10,25 +10,30 @@ import type { PartName } from './part.ts';
 import { sendPost } from './poster.ts';
 
 const SEED = 20_261_101;
-const CYCLES = 3;
+/** The server's lives in a campaign. Where one of them was too short for a part, as on a busy machine, there is a longer one. */
+const CYCLES = [3, 6];
+/** What each part has to have done, for the absence of losses to say anything. */
+const DONE = {
+  messages: ['acknowledged', 'repeated', 'counted'],
+  uploads: ['posted', 'compared'],
+  calls: ['calls', 'listed'],
+  push: ['pushes', 'rung'],
+  search: ['searched'],
+  calendar: ['writes', 'deltas'],
+  mail: ['changes', 'mails', 'received', 'receivedAgain'],
+  feeds: ['refreshes', 'compared', 'deltas'],
+  holds: ['kept', 'compared', 'released', 'lookedFor', 'erased'],
+} satisfies Record<PartName, string[]>;
 
 test('killed at any moment, the server keeps what it acknowledged: messages, files, calls, pushes, the index, the calendar, mail, feeds, holds', async () => {
-  const { losses, figures } = await runCampaign({ cycles: CYCLES, seed: SEED });
-  assert.deepEqual(losses, []);
-  const done = {
-    messages: ['acknowledged', 'repeated', 'counted'],
-    uploads: ['posted', 'compared'],
-    calls: ['calls', 'listed'],
-    push: ['pushes', 'rung'],
-    search: ['searched'],
-    calendar: ['writes', 'deltas'],
-    mail: ['changes', 'mails', 'received', 'receivedAgain'],
-    feeds: ['refreshes', 'compared', 'deltas'],
-    holds: ['kept', 'compared', 'released', 'lookedFor', 'erased'],
-  } satisfies Record<PartName, string[]>;
-  for (const [name, sums] of Object.entries(done)) {
-    for (const what of sums) assert.ok((figures[name as PartName]?.[what] ?? 0) > 0, `${name}: nothing ${what}`);
+  let idle = Object.entries(DONE).flatMap(([name, sums]) => sums.map((what) => ({ name: name as PartName, what })));
+  for (const [at, cycles] of CYCLES.entries()) {
+    const { losses, figures } = await runCampaign({ cycles, seed: SEED + at });
+    assert.deepEqual(losses, []);
+    idle = idle.filter(({ name, what }) => (figures[name]?.[what] ?? 0) === 0);
+    if (idle.length === 0) break;
   }
+  assert.deepEqual(idle, []);
 });
 
 test('a lost, a moved and a foreign message are found', async (t) => {
