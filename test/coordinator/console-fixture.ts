@@ -77,7 +77,7 @@ export async function openConsoleOn(folder: string, clock: HandClock) {
   const breakGlass = new BreakGlassAccount({ ...breakGlassParts, raiseAlert });
   const stepUp = new StepUp({ accounts, sessions, secondFactors, passkeys, breakGlass, clock });
   const announced: string[] = [];
-  const announcer = { directoryChanged: (user: string) => void announced.push(user) };
+  const announcer = { directoryChanged: (user: string) => void announced.push(user), revoked: async () => undefined };
   const roles = new ConsoleRoles({ accounts, announcer, clock });
   const vendorTokens = new VendorTokens({ accounts, clock });
   const use = new VendorTokenUse({ accounts, clock, log });

@@ -9,6 +9,7 @@ import type { PersonRecord } from '#storage/accounts/account-records.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { consoleRoles, holdsConsoleRole, type ConsoleRoleRecord } from './console-role-record.ts';
 import { endConsoleSessions } from './console-sessions.ts';
+import { unbindForRole } from '../single-sign-on/person-identities.ts';
 import { guestRecords } from '../guest-records.ts';
 
 /** People looked at in one step of the search for owners, so that it never holds the thread for long. */
@@ -16,7 +17,7 @@ const SEARCH_STEP = 500;
 
 export interface ConsoleRolesOptions {
   readonly accounts: Accounts;
-  readonly announcer: Pick<SessionAnnouncer, 'directoryChanged'>;
+  readonly announcer: Pick<SessionAnnouncer, 'directoryChanged' | 'revoked'>;
   readonly clock: Clock;
 }
 
@@ -28,7 +29,8 @@ export class ConsoleRoles {
   }
 
   /**
-   * Gives a person a role, or with null takes the one they have. Their console sessions end with it (CRD-08).
+   * Gives a person a role, or with null takes the one they have. Their console sessions end with it (CRD-08), and so does what
+   * administrators bound them to at a provider: a way into an account with a role is for owners to make.
    * @throws Refusal `right_missing` for anybody but an owner, `field_invalid` for a guest and for nobody,
    * `last_owner_required`.
    */
@@ -36,13 +38,13 @@ export class ConsoleRoles {
     const { accounts, announcer, clock } = this.#options;
     if (principal.role !== 'owner') throw new Refusal('right_missing');
     const others = role === 'owner' ? [] : await this.#otherOwner(username);
-    const rev = await accounts.change((draft) => {
+    const { ended, rev } = await accounts.change((draft) => {
       const person = draft.person(username);
       // A guest is somebody of elsewhere, for a time: no guest runs the installation.
       const isGuest = draft.document(guestRecords, username) !== undefined;
       if (person === undefined || (isGuest && role !== null)) throw new Refusal('field_invalid', { field: 'user' });
       const before = person.role === 'owner' ? 'owner' : (draft.document(consoleRoles, username)?.role ?? null);
-      if (before === role) return undefined;
+      if (before === role) return { ended: [], rev: undefined };
       if (before === 'owner') assertOwnerLeft(draft, others);
       if (role === null || role === 'owner') draft.removeDocument(consoleRoles, username);
       else {
@@ -50,6 +52,16 @@ export class ConsoleRoles {
         draft.putDocument(consoleRoles, username, { role, since, by: actorOf(principal) });
       }
       endConsoleSessions(draft, username);
+      const unbound = role === null ? { issuers: [], ended: [] } : unbindForRole(draft, username);
+      for (const issuer of unbound.issuers) {
+        draft.audit(clock.now(), {
+          event: 'sso.identity_forgotten',
+          actor: actorOf(principal),
+          address,
+          subject: `user:${username}`,
+          details: { issuer },
+        });
+      }
       draft.audit(clock.now(), {
         event: 'console_role.changed',
         actor: actorOf(principal),
@@ -58,8 +70,10 @@ export class ConsoleRoles {
         details: { before, after: role },
       });
       const kind: PersonRecord['role'] = role === 'owner' ? 'owner' : 'person';
-      return kind === person.role ? undefined : draft.putPerson({ ...person, role: kind });
+      const changed = kind === person.role ? undefined : draft.putPerson({ ...person, role: kind });
+      return { ended: unbound.ended, rev: changed };
     });
+    if (ended.length > 0) await announcer.revoked(ended);
     if (rev !== undefined) announcer.directoryChanged(username, rev);
   }
 

@@ -9,7 +9,7 @@ import { Refusal } from '#src/protocol/errors.ts';
 import type { Revocation } from '#storage/accounts/account-records.ts';
 import type { AccountsDraft, AccountsReader } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
-import { usernameBoundTo, type BoundBy, type Binding } from './sso-bindings.ts';
+import { consoleIdentities, forgetIdentity, usernameBoundTo, type BoundBy, type Binding } from './sso-bindings.ts';
 
 /** An account elsewhere: of an OpenID provider, of a directory server, or with a client that provisions people. */
 export interface ForeignAccount {
@@ -123,6 +123,29 @@ export function unbindPerson(draft: AccountsDraft, username: string, issuer: str
   if (rest.length === 0) draft.removeDocument(ownIdentities, username);
   else draft.putDocument(ownIdentities, username, rest);
   return endForeignSessions(draft, username, (session) => session.issuer === issuer);
+}
+
+/**
+ * Whoever is given a role in the console keeps no way in that somebody made whom owners do not count among themselves: accounts
+ * elsewhere that an administrator bound go, as part of the change, and their sessions end. Answers these, and from where they were.
+ */
+export function unbindForRole(draft: AccountsDraft, username: string): { issuers: string[]; ended: Revocation[] } {
+  const isAnothers = ({ bound }: Pick<PersonIdentity, 'bound'>) => {
+    const maker = bound.actor.startsWith('user:') ? bound.actor.slice('user:'.length) : undefined;
+    if (bound.by !== 'administrator' || maker === undefined || maker === username) return false;
+    return draft.person(maker)?.role !== 'owner';
+  };
+  const atConsole = draft.document(consoleIdentities, username);
+  const forConsole = atConsole?.bound !== undefined && isAnothers({ bound: atConsole.bound }) ? [atConsole.issuer] : [];
+  if (forConsole.length > 0) forgetIdentity(draft, username);
+  const forApps = identitiesOf(draft, username)
+    .filter(isAnothers)
+    .map(({ issuer }) => issuer);
+  const ended = [...forConsole, ...forApps].flatMap((issuer) => [
+    ...(unbindPerson(draft, username, issuer) ?? []),
+    ...endForeignSessions(draft, username, (session) => session.issuer === issuer),
+  ]);
+  return { issuers: [...new Set([...forConsole, ...forApps])], ended };
 }
 
 /** Takes everything away that binds a person, as part of a change; their sessions are the caller's to end. */
