@@ -341,10 +341,7 @@ test('CRD-13 an administrator binds a person who is no owner; taking it away end
 
 test('CRD-13 what an administrator bound ends when its person is given a role, and not what an owner bound', async () => {
   await site.ask('break_glass', 'PUT', '/settings/sso', site.form);
-  for (const [username, by] of [
-    ['risen', 'administrator'],
-    ['owned', 'owner'],
-  ] as const) {
+  for (const [username, by] of Object.entries({ risen: 'administrator', owned: 'owner' } as const)) {
     const form = { username, password: 'heron over the quiet lake' };
     assert.equal((await site.ask('administrator', 'POST', '/users', form)).status, 201);
     site.identity.accounts.set(`s-${username}`, { preferred_username: `x-${username}` });
@@ -352,10 +349,13 @@ test('CRD-13 what an administrator bound ends when its person is given a role, a
       assert.equal((await site.ask(by, 'PUT', path, { subject: `s-${username}` })).status, 204);
   }
   const session = await signIn('s-risen');
+  const urls = [`${server.coordinator}/v1/directory`, `${server.messaging}/v1/inbox`];
+  for (const url of urls) assert.equal((await request('GET', url, { token: session.body.token })).status, 200);
   for (const name of ['risen', 'owned'])
     assert.equal((await site.ask('owner', 'PUT', `/console-roles/${name}`, { role: 'administrator' })).status, 204);
   assert.deepEqual(refusal(await site.enter('s-risen')), [403, 'sso_not_bound']);
-  assert.deepEqual(refusal(await directory(session.body.token)), [401, 'session_revoked']);
+  for (const url of urls)
+    assert.deepEqual(refusal(await request('GET', url, { token: session.body.token })), [401, 'session_revoked']);
   assert.deepEqual([session.body.user, (await signIn('s-risen')).body.user === 'risen'], ['risen', false]);
   assert.equal((await site.enter('s-owned')).body.role, 'administrator');
 });
