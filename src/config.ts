@@ -77,6 +77,11 @@ export const SETTINGS = {
     default: './data',
     say: 'Folder of everything that is stored. Made at the first start, readable by its owner only.',
   },
+  logArchive: {
+    schema: filePath,
+    default: undefined,
+    say: 'Folder to which everything that is committed is copied within a second, so that a backup can be restored to any instant behind it. You make it, on another disk; off without it. What it holds is as private as the data.',
+  },
   host: {
     schema: z.string().min(1),
     default: '127.0.0.1',

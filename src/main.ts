@@ -60,6 +60,7 @@ import type { AuditArchive } from '#src/audit/audit-archive.ts';
 import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
+import { watchArchive } from '#src/server/archive-watch.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import type { FactorRemovals } from '#src/directory/factor-removals.ts';
 import type { Invitations } from '#src/directory/invitations.ts';
@@ -74,6 +75,7 @@ import { type Certificate, CertificateError, certificateFilesOf } from '#src/tls
 import { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { AttachmentReader, openAttachments } from '#storage/attachments/attachment-records.ts';
+import { archiveStatus } from '#storage/engine/folder-logs.ts';
 import { FolderError, lockFolder } from '#storage/engine/folder.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
 import { openServed } from '#storage/engine/served-folder.ts';
@@ -112,6 +114,7 @@ async function main(): Promise<void> {
   let certificate = files === undefined ? undefined : await CertificateWatch.open({ files, log });
   const lock = await lockFolder(folder);
   const { manifest, setAside, words } = await openServed(folder, lock, {
+    archive: config.logArchive ?? null,
     lanes: config.lanes,
     log,
     now: release.startedAt,
@@ -128,7 +131,7 @@ async function main(): Promise<void> {
   const backups = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   // What lies in a lane that is set aside may refer to any attachment: none is removed.
   if (setAside.length > 0) Atomics.add(new Int32Array(backups), 0, 1);
-  metrics.supply(() => ({ lanesSetAside: setAside.length }));
+  metrics.supply(() => ({ lanesSetAside: setAside.length, archive: archiveStatus(words, Date.now()) }));
   const limits = makeLimiterMemory();
   const limiter = new Limiter(limits, makePolicies(config));
   const parts = { accounts, tokens, placement, backups, words, limits, limiter, log, recentLines, metrics };
@@ -140,6 +143,7 @@ async function main(): Promise<void> {
     },
     () => accounts.close(),
   ];
+  closers.push(watchArchive(words, config.logArchive, log));
   try {
     await serve(base, closers);
   } catch (error) {

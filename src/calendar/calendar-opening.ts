@@ -12,6 +12,7 @@ import type { Resources } from '#src/directory/bookable/resources.ts';
 import type { Groups } from '#src/directory/groups/groups.ts';
 import type { Directory } from '#src/directory/directory.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import { Calendars, type CalendarsOptions } from '#storage/calendars/calendars.ts';
 import { makeCalendarServices, type CalendarServices, type CalendarServicesOptions } from './calendar-services.ts';
 import { addCalendarService } from './calendar-service.ts';
@@ -32,6 +33,7 @@ import { warmUpLater } from './objects/warm-up.ts';
 
 export interface CalendarOpeningOptions {
   readonly folder: string;
+  readonly words: DurableWords;
   readonly epoch: string;
   readonly config: Pick<
     Config,
@@ -153,10 +155,11 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
 
 /** The store of the folder, with what it has to ask of people. */
 function openStore(
-  { access, accounts, clock, directory, folder, memberships, quotas }: CalendarOpeningOptions,
+  { access, accounts, clock, directory, folder, memberships, quotas, words }: CalendarOpeningOptions,
   told: Pick<CalendarsOptions, 'onChange' | 'onTopic'>,
 ): Calendars {
   return Calendars.open(folder, {
+    words,
     now: () => clock.now(),
     requireQuota: quotas.require,
     isServed: (owner) => directory.entry(owner)?.state !== 'over',

@@ -67,7 +67,14 @@ export const COMMANDS = {
   restore: {
     takes: [],
     options: { from: 'FOLDER' },
-    say: 'Puts a backup into an empty data folder. The server must be stopped.',
+    optional: { at: 'TIME', archive: 'FOLDER', contents: 'FOLDER' },
+    say: 'Puts a backup into an empty data folder. The server must be stopped. With --at, to an instant such as 2026-11-24T10:15:00Z, from the archive of the logs (PARLEY_LOG_ARCHIVE, or the one named); attachments that came after the backup from another data folder.',
+  },
+  'archive trim': {
+    takes: [],
+    options: { before: 'BACKUP' },
+    optional: { archive: 'FOLDER' },
+    say: 'Removes from the archive of the logs what ended before a backup was begun: the oldest that is kept.',
   },
   'audit export': {
     takes: [],
@@ -95,8 +102,9 @@ export const COMMANDS = {
   check: {
     takes: [],
     options: {},
+    optional: { archive: 'FOLDER' },
     flags: ['drop-damaged-logs'],
-    say: 'Looks for damage in the data. The server must be stopped. The option sets damaged logs aside: what only they have is lost.',
+    say: 'Looks for damage in the data, and in the archive of its logs that is named. The server must be stopped. --drop-damaged-logs sets damaged logs aside: what only they have is lost.',
   },
   'node join': {
     takes: [],

@@ -106,15 +106,27 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
   });
 }
 
+/** An instant, the archive from which it is reached, and where attachments that came after the backup may be. */
+export interface RestoreTarget {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly archive: string;
+  readonly contents?: string;
+}
+
 /**
  * Puts a verified backup in the place of an empty data folder, with a new epoch. Never on a running server. Whatever let anybody in
  * has ended with it, so the report has a link that makes an owner, once; who restores is who has the data.
  */
-export async function restore(from: string, config: Config): Promise<Readonly<Record<string, string | number>>> {
+export async function restore(
+  from: string,
+  config: Config,
+  to: RestoreTarget | undefined,
+): Promise<Readonly<Record<string, string | number>>> {
   const { restoreFolder } = await import('#storage/backup/backup.ts');
   const lock = await lockFolder(config.data);
   try {
-    const report = await restoreFolder(from, config.data);
+    const report = await restoreFolder(from, config.data, to);
     const accounts = await Accounts.open(config.data);
     try {
       const owner = { kind: 'owner', profile: {}, guest: null } as const;

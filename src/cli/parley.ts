@@ -2,6 +2,7 @@
 /** The `parley` command: people, sessions' ends, seeds, backups and checks of an installation, running or stopped. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { parseInstant } from '#src/base/time.ts';
 import { ConfigError, readConfig, type Config } from '#src/config.ts';
 import type { MadeReset } from '#src/server/control/control-commands.ts';
 import { FolderError } from '#storage/engine/folder.ts';
@@ -10,7 +11,7 @@ import { CommandError, EXIT, UsageError } from './command-error.ts';
 import { helpPage, readCommandLine, readCount, type CommandLine, type CommandName } from './command-line.ts';
 import { connectToServer, type ControlConnection } from './control-client.ts';
 import { joinNode, runNode } from './node-commands.ts';
-import { check, dropLogs, openOffline, restore } from './offline.ts';
+import { check, dropLogs, openOffline, restore, type RestoreTarget } from './offline.ts';
 import { readPassword } from './password-input.ts';
 import { readKeyFile, redactStream } from './redact.ts';
 import { writeSelfSigned } from './tls-commands.ts';
@@ -94,14 +95,26 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
     }),
   restore: async ({ options }, config) => {
     await assertStopped(config);
-    for (const [name, value] of Object.entries(await restore(resolve(options['from'] as string), config)))
-      say(`${name}: ${value}`);
+    const report = await restore(resolve(options['from'] as string), config, readTarget(options, config));
+    for (const [name, value] of Object.entries(report)) say(`${name}: ${value}`);
     return EXIT.ok;
   },
-  check: async ({ flags }, config) => {
+  'archive trim': async ({ options }, config) => {
+    const { trimArchive } = await import('#storage/backup/archive-trim.ts');
+    const trimmed = trimArchive(archiveOf(options, config), resolve(options['before'] as string));
+    for (const [name, value] of Object.entries(trimmed)) say(`${name}: ${value}`);
+    return EXIT.ok;
+  },
+  check: async ({ flags, options: { archive } }, config) => {
     await assertStopped(config);
     if (flags.has('drop-damaged-logs')) await dropLogs(config.data, say);
-    const problems = await check(config.data);
+    const problems = [...(await check(config.data))];
+    if (archive !== undefined) {
+      const { checkArchive } = await import('#storage/check/archive-check.ts');
+      const { files, problems: found, reaches } = checkArchive(config.data, resolve(archive));
+      problems.push(...found);
+      say(`The archive has ${files} files and reaches to ${reaches ?? 'no instant'}.`);
+    }
     for (const problem of problems) say(problem);
     say(problems.length === 0 ? 'No problems found.' : `Problems found: ${problems.length}.`);
     return problems.length === 0 ? EXIT.ok : EXIT.refused;
@@ -126,6 +139,27 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
     return EXIT.ok;
   },
 };
+
+/** The instant to restore to, where one was named. @throws UsageError */
+function readTarget(options: Readonly<Record<string, string>>, config: Config): RestoreTarget | undefined {
+  const { at: text, contents } = options;
+  if (text === undefined) {
+    if (contents === undefined && options['archive'] === undefined) return undefined;
+    throw new UsageError('--archive and --contents go with --at.');
+  }
+  const at = parseInstant(text);
+  if (at === undefined)
+    throw new UsageError(`--at takes an instant in UTC such as 2026-11-24T10:15:00Z, not "${text}".`);
+  const archive = archiveOf(options, config);
+  return { at, archive, ...(contents === undefined ? {} : { contents: resolve(contents) }) };
+}
+
+/** @throws UsageError where none is known. */
+function archiveOf(options: Readonly<Record<string, string>>, config: Config): string {
+  const archive = options['archive'] ?? config.logArchive;
+  if (archive === undefined) throw new UsageError('There is no PARLEY_LOG_ARCHIVE: name the folder with --archive.');
+  return resolve(archive);
+}
 
 async function addUser(config: Config, username: string, role: 'owner' | 'person'): Promise<number> {
   const password = await readPassword(username);

@@ -38,6 +38,9 @@ export const ALERT_KINDS = {
   storage_damaged: {
     say: 'What is stored could not be read: restore a backup. The log says which file, or which message.',
   },
+  archive_behind: {
+    say: 'What is committed does not reach the archive of the logs, or something was left out of it: make a backup. The log says why.',
+  },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },
   subscription_disabled: {

@@ -22,10 +22,15 @@ export const ACCOUNTS_FILLED_SHARE = 0.8;
 /** Renewal programs renew a month before the end, so that at 14 days one has failed for two weeks. */
 export const CERTIFICATE_MILLIS_MIN = 14 * 86_400_000;
 
+/** The archive of the logs is written each second, and each ten where nothing happens. */
+export const ARCHIVE_LAG_SECONDS_MAX = 60;
+
 /** Reads that found damage, and lanes that are set aside. */
 interface StorageDamage {
   readonly faults: number;
   readonly lanes_set_aside: number;
+  readonly archive_gaps: number;
+  readonly archive_lag_seconds: number;
 }
 
 export interface AlertSourcesOptions {
@@ -96,6 +101,10 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
     storage: {
       kinds: ['storage_damaged'],
       look: async () => storageCondition(await options.storageDamage()),
+    },
+    archive: {
+      kinds: ['archive_behind'],
+      look: async () => archiveCondition(await options.storageDamage()),
     },
     accounts: {
       kinds: ['accounts_filling'],
@@ -173,6 +182,12 @@ async function freeOn(folder: string): Promise<Space> {
 function storageCondition({ faults, lanes_set_aside: lanes }: StorageDamage): Condition[] {
   if (faults === 0 && lanes === 0) return [];
   return [{ kind: 'storage_damaged', subject: 'server', details: `${faults} reads, ${lanes} lanes set aside` }];
+}
+
+/** An archive of the logs that lacks something, as a condition. A gap since the start is told until the next. */
+function archiveCondition({ archive_gaps: gaps, archive_lag_seconds: lag }: StorageDamage): Condition[] {
+  if (gaps === 0 && lag <= ARCHIVE_LAG_SECONDS_MAX) return [];
+  return [{ kind: 'archive_behind', subject: 'server', details: `${Math.round(lag)} s behind, ${gaps} gaps` }];
 }
 
 /** An accounts file that fills, as a condition: from its share of the cap on. */

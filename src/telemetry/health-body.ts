@@ -57,6 +57,8 @@ export interface HealthBody {
     readonly commit_failures: number;
     /** Reads that found what is stored damaged or missing. */
     readonly faults: number;
+    readonly archive_gaps: number;
+    readonly archive_lag_seconds: number;
     readonly lanes_set_aside: number;
   };
   /** Thread → how late its timers fire. */
@@ -110,6 +112,8 @@ export function healthBody(metrics: MetricSnapshot, gathered: Gathered, installa
       records: histogramOf(metrics, 'parley_storage_commit_records').sum,
       commit: commit.quantiles,
       commit_failures: total('parley_storage_commit_failures_total'),
+      archive_gaps: total('parley_storage_archive_gaps_total'),
+      archive_lag_seconds: total('parley_storage_archive_lag_seconds'),
       faults: total('parley_storage_faults_total'),
       lanes_set_aside: total('parley_storage_lanes_set_aside'),
     },

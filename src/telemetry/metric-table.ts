@@ -282,6 +282,16 @@ export const METRICS = {
     labels: [],
     bounds: LATENCY_SECONDS,
   },
+  parley_storage_archive_gaps_total: {
+    type: 'counter',
+    help: 'Times that the archive of the logs left something out, since the start: nothing before the next backup is restored across them.',
+    labels: [],
+  },
+  parley_storage_archive_lag_seconds: {
+    type: 'gauge',
+    help: 'Seconds since the archive of the log that is furthest behind was written; up to 11 where all is well, 0 where there is none.',
+    labels: [],
+  },
   parley_storage_faults_total: {
     type: 'counter',
     help: 'Reads that found what is stored damaged or missing; they were answered storage_damaged.',

@@ -51,6 +51,8 @@ export interface SuppliedMetrics {
   readonly asksPending?: number;
   /** Lanes whose file could not be read at the start: of the main thread. */
   readonly lanesSetAside?: number;
+  /** How far the archive of the logs is behind, and how often it left something out since the start: of the main thread. */
+  readonly archive?: { readonly lagMillis: number; readonly gaps: number };
   /** Since the thread began. */
   readonly droppedLogLines?: number;
   /** Calls that are live, by state, and that ended since the thread began, by result. */
@@ -321,6 +323,8 @@ export class ThreadMetrics {
       ...supplied.find(({ subscriptions }) => subscriptions !== undefined)?.subscriptions,
       ...supplied.find(({ tls }) => tls !== undefined)?.tls,
       parley_storage_lanes_set_aside: oneSample(sum(({ lanesSetAside }) => lanesSetAside)),
+      parley_storage_archive_lag_seconds: oneSample(sum(({ archive }) => archive?.lagMillis) / 1_000),
+      parley_storage_archive_gaps_total: oneSample(sum(({ archive }) => archive?.gaps)),
       parley_calls_ended_total: callsOf('ended'),
       parley_calls_live: callsOf('live'),
       parley_actors_active: active.samples(),

@@ -32,9 +32,18 @@ import { ACCOUNT_TABLES, Accounts } from '../accounts/accounts.ts';
 import { ATTACHMENT_TABLES } from '../attachments/attachment-records.ts';
 import { CALENDAR_TABLES } from '../calendars/calendar-records.ts';
 import { endCalendarCredentials, endCredentials, removeSigningKeys, type Ended } from './credential-endings.ts';
-import { backUpBlobs, BLOB_LIST, restoreBlobs, verifyBlobs } from './blob-backup.ts';
-import { logOf, type DurableWords, type LogName } from '../engine/folder-logs.ts';
-import { Environment, mapBytesOf } from '../engine/environment.ts';
+import {
+  backUpBlobs,
+  BLOB_LIST,
+  dropUnnamedBlobs,
+  restoreBlobs,
+  takeMissingBlobs,
+  verifyBlobs,
+} from './blob-backup.ts';
+import { applyReplay, findReplay, replayed, type Replay, type ReplayTarget } from './log-replay.ts';
+import { readArchivePlace } from '../engine/archive-place.ts';
+import { logFolderName, logOf, type DurableWords, type LogName } from '../engine/folder-logs.ts';
+import { Environment, mapBytesOf, MARK_KEY } from '../engine/environment.ts';
 import {
   FOLDER_FORMAT,
   FolderError,
@@ -45,6 +54,7 @@ import {
   writeManifest,
 } from '../engine/folder.ts';
 import { LANE_TABLES } from '../engine/lane.ts';
+import { walkFile } from '../engine/page-walk.ts';
 import { assertStoresThere, settleStores } from '../engine/stores.ts';
 
 /** What a backup or restore says of itself: one line each. */
@@ -84,6 +94,8 @@ const descriptionSchema = z
     epoch: z.string().min(1),
     lanes: z.int().min(1).max(64),
     created_at: z.string(),
+    /** Where the logs are archived: from when on the folder can be restored to any instant. */
+    ended_at: z.string().optional(),
     files: z.array(fileSchema),
   })
   .refine(({ files }) => new Set(files.map(({ path }) => path)).size === files.length)
@@ -124,12 +136,13 @@ export async function backupFolder(
       blobs = await backUpBlobs(folder, out, earlier);
       files.push(await describeFile(out, BLOB_LIST));
     }
-    const description: Description = { format, epoch, lanes, created_at: createdAt, files };
+    const ended = readArchivePlace(folder) === undefined ? {} : { ended_at: formatInstant(Date.now()) };
+    const description: Description = { format, epoch, lanes, created_at: createdAt, ...ended, files };
     await writeFile(join(out, UNFINISHED), `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600, flush: true });
     renameSync(join(out, UNFINISHED), join(out, DESCRIPTION));
     syncFolder(out);
     const bytes = totalBytes(files);
-    return { out, files: files.length, bytes, lanes, format, epoch, created_at: createdAt, ...blobs };
+    return { out, files: files.length, bytes, lanes, format, epoch, created_at: createdAt, ...ended, ...blobs };
   } catch (error) {
     for (const name of readdirSync(out)) rmSync(join(out, name), { recursive: true });
     throw error;
@@ -140,10 +153,18 @@ export async function backupFolder(
  * Puts a backup in the place of a data folder, which must be absent or empty and whose lock the caller has. Every
  * checksum is verified before anything is written. The folder gets a new epoch, so that clients start afresh, and every credential
  * of the backup ends (`credential-endings.ts`), so that nobody gets in who has signed out or was revoked after it.
- * @throws FolderError for a backup that is unfinished, changed, incomplete or of a newer format, or a folder in use.
+ * With `to`, what was archived behind it up to that instant is brought to it. `contents` is a data folder or a backup from which
+ * attachments are taken that the backup does not have.
+ * @throws FolderError for a backup that is unfinished, changed, incomplete or of a newer format, a folder in use, and an archive that
+ * does not reach from the backup to the instant.
  */
-export async function restoreFolder(from: string, folder: string): Promise<BackupReport> {
+export async function restoreFolder(
+  from: string,
+  folder: string,
+  to?: ReplayTarget & { readonly contents?: string | undefined },
+): Promise<BackupReport> {
   const backup = readDescription(from);
+  const replays = to === undefined ? [] : await planReplays(from, backup, to);
   for (const file of backup.files) await verifyFile(from, file);
   await verifyBlobs(from);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -154,11 +175,17 @@ export async function restoreFolder(from: string, folder: string): Promise<Backu
     const files = backup.files.filter(({ path }) => path !== BLOB_LIST);
     for (const file of files) await copyFile(from, folder, file);
     for (const { path } of files) await forgetLog(join(folder, path));
+    let batches = 0;
+    for (const replay of replays) batches += await applyReplay(folder, replay, to?.at ?? 0);
     const attachments = await restoreBlobs(from, folder);
+    const replay = to === undefined ? {} : { restored_to: formatInstant(to.at), changes: batches };
+    if (to !== undefined) await dropUnnamedBlobs(from, folder);
+    const later = to === undefined ? undefined : await takeMissingBlobs(folder, to.contents);
     const { format, lanes } = backup;
     const epoch = makeEpoch();
     const ended = await endAll(folder, {
       backup_created_at: backup.created_at,
+      ...(to === undefined ? {} : { restored_to: formatInstant(to.at) }),
       epoch_before: backup.epoch,
       epoch,
     });
@@ -175,6 +202,8 @@ export async function restoreFolder(from: string, folder: string): Promise<Backu
       epoch,
       epoch_before: backup.epoch,
       backup_created_at: backup.created_at,
+      ...replay,
+      ...later,
       sessions_ended: ended.sessions,
       credentials_ended: ended.credentials,
     };
@@ -182,6 +211,45 @@ export async function restoreFolder(from: string, folder: string): Promise<Backu
     for (const name of contentsOf(folder)) rmSync(join(folder, name), { recursive: true });
     throw error;
   }
+}
+
+/** Looks all of the archive through that a restore needs, before anything is written. */
+async function planReplays(from: string, backup: Description, to: ReplayTarget): Promise<Replay[]> {
+  const { ended_at: ended } = backup;
+  if (ended === undefined)
+    throw new FolderError(`${from} was made while no log was archived: it can only be restored as it is.`);
+  if (to.at < Date.parse(ended)) {
+    throw new FolderError(
+      `${formatInstant(to.at)} is before ${from} was finished, at ${ended}: restore to that instant or a later one, or from an earlier backup.`,
+    );
+  }
+  const replays: Replay[] = [];
+  const faults: string[] = [];
+  for (const { path } of backup.files) {
+    if (path === BLOB_LIST) continue;
+    const replay = await findReplay(from, path, logFolderName(logNameOf(path)), to);
+    try {
+      for (const record of replayed(replay, to.at)) void record;
+    } catch (error) {
+      if (!(error instanceof FolderError)) throw error;
+      faults.push(error.message);
+    }
+    replays.push(replay);
+  }
+  if (faults.length > 0) throw new FolderError(faults.toSorted().join('\n'));
+  return replays;
+}
+
+/** The log before a file of the folder. */
+function logNameOf(path: string): LogName {
+  return LOGS[path] ?? Number(basename(path, '.mdb'));
+}
+
+/** When a backup was begun, in milliseconds since 1970, and of which installation. @throws FolderError when it is no finished one. */
+export function backupOrigin(from: string): { readonly createdAt: number; readonly installation: string | undefined } {
+  const { created_at: at } = readDescription(from);
+  const mark = walkFile(join(from, ACCOUNTS_FILE), 'tables').get(MARK_KEY)?.toString('utf8');
+  return { createdAt: Date.parse(at), installation: mark?.split(' ')[0] };
 }
 
 /** What is in a folder beside the lock that a caller took. */
@@ -221,7 +289,7 @@ async function copyEnvironment(
   if (!existsSync(source)) throw new FolderError(`${source} is missing.`);
   mkdirSync(dirname(copy), { recursive: true, mode: 0o700 });
   // No table by name: opening one could race with a thread that opens it at the same time.
-  const log = logOf(folder, LOGS[path] ?? Number(basename(path, '.mdb')), 'read', words);
+  const log = logOf(folder, logNameOf(path), 'read', words);
   const environment = new Environment(source, [], { mapBytes: mapBytesOf(source), readOnly: true, log });
   try {
     await environment.copyTo(copy);

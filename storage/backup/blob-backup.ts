@@ -100,6 +100,7 @@ async function takeBlob(
 /** The contents that the attachments of a backup have, each once, and whether they lie in the object store. */
 async function* contentsIn(out: string): AsyncGenerator<{ readonly name: string; readonly isPlaced: boolean }> {
   const path = folderPaths(out).attachments;
+  if (!existsSync(path)) return;
   const environment = new Environment(path, ATTACHMENT_TABLES, { mapBytes: mapBytesOf(path), readOnly: true });
   try {
     let last = '';
@@ -136,6 +137,45 @@ export async function restoreBlobs(from: string, folder: string): Promise<number
   }
   if (count > 0) syncFolder(folderPaths(folder).blobs);
   return count;
+}
+
+/** Removes contents of a backup that nothing in a restored folder has any more. */
+export async function dropUnnamedBlobs(from: string, folder: string): Promise<void> {
+  const named = new Set<string>();
+  for await (const { name } of contentsIn(folder)) named.add(name);
+  for await (const { name } of readLines(from)) {
+    if (!named.has(name)) rmSync(blobPath(folder, name), { force: true });
+  }
+}
+
+/** Contents that a restore to a point in time took from elsewhere, and those that it found nowhere. */
+export interface LaterBlobs {
+  readonly attachments_taken: number;
+  readonly attachments_missing: number;
+}
+
+/**
+ * Takes contents that a restored folder names and does not have from another data folder or backup. One that is not what it is named
+ * after is not taken. Nothing is asked of the object store.
+ */
+export async function takeMissingBlobs(folder: string, elsewhere: string | undefined): Promise<LaterBlobs> {
+  let [taken, missing] = [0, 0];
+  for await (const { isPlaced, name } of contentsIn(folder)) {
+    const target = blobPath(folder, name);
+    if (isPlaced || existsSync(target)) continue;
+    const source = elsewhere === undefined ? undefined : blobPath(elsewhere, name);
+    if (source !== undefined && existsSync(source)) {
+      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+      const { hash } = await copyHashing(source, target, isSealedName(name) ? undefined : name);
+      if (isSealedName(name) || hash === name) {
+        taken += 1;
+        continue;
+      }
+      rmSync(target);
+    }
+    missing += 1;
+  }
+  return { attachments_taken: taken, attachments_missing: missing };
 }
 
 async function linesByName(from: string): Promise<Map<string, BlobLine>> {

@@ -1,7 +1,7 @@
 /** What the calendar file holds: its tables, its records with a version byte each, its keys, and the limits on all. */
 import { createHash } from 'node:crypto';
 import type { AuditForm } from '../accounts/audit-chain.ts';
-import { logOf } from '../engine/folder-logs.ts';
+import { logOf, type DurableWords } from '../engine/folder-logs.ts';
 import { Environment, type LogOptions } from '../engine/environment.ts';
 import { folderPaths } from '../engine/folder.ts';
 import { key, numbered, numberedThen } from '../engine/keys.ts';
@@ -405,7 +405,11 @@ export function nameInTimeKey(itemKey: Buffer, calendar: string): string {
   return itemKey.toString('utf8', calendar.length + 3 + 6);
 }
 
-export function openCalendars(folder: string, access: LogOptions['access'] = 'read'): CalendarEnvironment {
-  const log = logOf(folder, 'calendar', access);
+export function openCalendars(
+  folder: string,
+  access: LogOptions['access'] = 'read',
+  words?: DurableWords,
+): CalendarEnvironment {
+  const log = logOf(folder, 'calendar', access, words);
   return new Environment(folderPaths(folder).calendar, CALENDAR_TABLES, { mapBytes: MAP_BYTES, log });
 }

@@ -29,6 +29,7 @@ import {
 } from './calendar-records.ts';
 import type { RequireQuota } from '#src/protocol/quotas.ts';
 import { ChangeQueue } from '../engine/change-queue.ts';
+import type { DurableWords } from '../engine/folder-logs.ts';
 import { key, lastPart, under } from '../engine/keys.ts';
 
 /** Changes that wait for their turn: all of them go into the next commit. One more is answered `busy`. */
@@ -60,6 +61,8 @@ const CALENDAR_PREFIXED = [
 
 export interface CalendarsOptions {
   readonly now: () => number;
+  /** Where threads see how far the log is durable and archived. */
+  readonly words?: DurableWords;
   /** Whether what somebody shared is there for others: not while the term of a guest is over. Everybody's by default. */
   readonly isServed?: (owner: string) => boolean;
   /** Who is in which group; without it nothing is shared with groups. */
@@ -121,7 +124,7 @@ export class Calendars extends CalendarReader {
 
   /** Opens the calendars of a data folder, whose lock the caller has, and goes on removing what was being removed. */
   static open(folder: string, options: CalendarsOptions): Calendars {
-    const calendars = new Calendars(openCalendars(folder, 'write'), options);
+    const calendars = new Calendars(openCalendars(folder, 'write', options.words), options);
     calendars.#purge();
     calendars.#audit().catch(() => undefined);
     return calendars;

@@ -220,6 +220,7 @@ export class Environment<Name extends string> {
   async copyTo(path: string): Promise<void> {
     const missing = this.#log === undefined ? [] : await this.#notStored(this.#log);
     await this.#root.backup(path, true);
+    // What the copy has is more than its place says then, and comes once more where an archive is brought to it.
     if (missing.length > 0) await putOnCopy(path, missing);
   }
 
@@ -237,6 +238,11 @@ export class Environment<Name extends string> {
   /** What is in the log and not in LMDB: the last write to each key. */
   pending(): readonly Write[] {
     return [...(this.#log?.view()?.overlay.writes() ?? [])];
+  }
+
+  /** Which log the file has, and how far it is in the file; undefined where there never was one. */
+  get logPlace(): LogPlace | undefined {
+    return placeIn(this.#root.get(PLACE_KEY));
   }
 
   /** Makes a copy one that has no log: the next that opens it to write begins a new one. */

@@ -2,6 +2,7 @@
  * The data folder: its manifest, its lock and where everything lies.
  *
  *     data/manifest.json      format, epoch, number of lanes; written once, rewritten by restore and migrations
+ *     data/archive.json       where what the logs carry is archived, while it is; rewritten by each start
  *     data/stores.json        the installation, and which of the .mdb files it has (`stores.ts`)
  *     data/lock               a socket of the process that has the folder
  *     data/control.sock       the command's door to a running server
@@ -50,6 +51,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 export const folderPaths = (folder: string) => ({
   manifest: join(folder, 'manifest.json'),
   stores: join(folder, 'stores.json'),
+  archive: join(folder, 'archive.json'),
   lock: join(folder, 'lock'),
   control: join(folder, 'control.sock'),
   accounts: join(folder, 'accounts.mdb'),

@@ -1,5 +1,6 @@
 /** The data folder of a server that starts: nothing maps a store before it was read page by page. */
 import { formatInstant } from '#src/base/time.ts';
+import { settleArchivePlace } from './archive-place.ts';
 import { makeDurableWords, type DurableWords } from './folder-logs.ts';
 import { FOLDER_FORMAT, FolderError, openFolder, type FolderLock, type Manifest } from './folder.ts';
 import { recoverLogs } from './log-recovery.ts';
@@ -28,7 +29,18 @@ export interface OpenFolder {
 export async function openServed(
   folder: string,
   lock: Pick<FolderLock, 'wasLeft'>,
-  { lanes, log, now }: { readonly lanes: number; readonly log: StartLog; readonly now: number },
+  {
+    archive,
+    lanes,
+    log,
+    now,
+  }: {
+    readonly lanes: number;
+    readonly log: StartLog;
+    readonly now: number;
+    /** Where the logs are archived from now on; null: no more, undefined: as before. */
+    readonly archive?: string | null;
+  },
 ): Promise<OpenFolder> {
   const found = openFolder(folder, lanes, formatInstant(now));
   if (lock.wasLeft) log.info('the process before this one died: every page of its stores is read', { folder });
@@ -42,10 +54,12 @@ export async function openServed(
     // A migration may leave no lane out; and what is hurt is not marked as whole.
     if (found.format < FOLDER_FORMAT) throw new FolderError(faultSentence(faults));
     await recoverLogs(folder, found.lanes, words, setAside);
+    if (archive !== undefined) settleArchivePlace(folder, archive ?? undefined);
     return { manifest: found, setAside, words };
   }
   await recoverLogs(folder, found.lanes, words);
   const manifest = await migrateFolder(folder, found);
   await settleStores(folder, manifest);
+  if (archive !== undefined) settleArchivePlace(folder, archive ?? undefined);
   return { manifest, setAside, words };
 }

@@ -121,6 +121,11 @@ export function faultSentence([first, ...others]: readonly StoreFault[]): string
   return `${first?.sentence}${more}`;
 }
 
+/** The name of a folder's installation; undefined before its stores are settled. */
+export function installationIn(folder: string): string | undefined {
+  return readList(folder)?.installation;
+}
+
 function readList(folder: string): StoreList | undefined {
   const path = folderPaths(folder).stores;
   if (!existsSync(path)) return undefined;

@@ -17,13 +17,15 @@ export type EncodedBatch = Buffer;
 export interface LoggedBatch {
   readonly position: number;
   readonly batch: EncodedBatch;
+  /** The last three bytes of the time at which it was appended, in milliseconds; 0 where nobody asked for it. */
+  readonly stamp: number;
 }
 
 export interface CommitLog {
   /** The position behind the last batch that is durable. */
   readonly end: number;
   /** Adds a batch; resolves with the position behind it once it is durable. One at a time. Rejects when it is not there. */
-  append(batch: EncodedBatch): Promise<number>;
+  append(batch: EncodedBatch, stamp?: number): Promise<number>;
   /** The durable batches behind a position, in order. */
   read(after: number): Iterable<LoggedBatch>;
   /** Forgets what lies before a position, which is applied and durable elsewhere. */

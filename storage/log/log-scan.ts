@@ -26,19 +26,23 @@ export interface ScannedLog {
 }
 
 /**
- * Looks through a log, everything before `from` of which is applied. Changes nothing.
+ * Looks through a log, everything before `from` of which is applied. Changes nothing. Segments from `keep` on are not stale, where
+ * somebody else needs what is applied.
  * @throws LogFault when a segment is missing, short or another log's, or a sector is damaged or missing before others.
  */
 export function scanLog(
   { files = hostFiles, folder, id }: { readonly folder: string; readonly id: Buffer; readonly files?: LogFiles },
   from: number,
+  keep = from,
 ): ScannedLog {
   const names = files.list(folder);
   const first = segmentOf(from);
-  const isNeeded = (name: string): boolean => name.endsWith('.seg') && Number.parseInt(name, 10) >= first;
+  const kept = keptBefore(first, segmentOf(keep), names);
+  const isNeeded = (name: string): boolean => name.endsWith('.seg') && Number.parseInt(name, 10) >= first - kept.length;
   const segments = names
     .filter(isNeeded)
     .map((name) => Number.parseInt(name, 10))
+    .filter((segment) => segment >= first)
     .toSorted((a, b) => a - b);
   const scan = new Scan(folder);
   for (const [at, segment] of segments.entries()) {
@@ -49,7 +53,19 @@ export function scanLog(
     scan.segments.set(segment, bytes);
   }
   const end = scan.follow(from);
-  return { end, segments, stale: names.filter((name) => !isNeeded(name)), torn: scan.behind(end) };
+  return {
+    end,
+    segments: [...kept, ...segments],
+    stale: names.filter((name) => !isNeeded(name)),
+    torn: scan.behind(end),
+  };
+}
+
+/** The applied segments from one on that are all there; none where one of them is not. What is in them is not looked at. */
+function keptBefore(first: number, from: number, names: readonly string[]): number[] {
+  const there = new Set(names.filter((name) => name.endsWith('.seg')).map((name) => Number.parseInt(name, 10)));
+  const kept = Array.from({ length: Math.max(0, first - from) }, (_, n) => from + n);
+  return kept.every((segment) => there.has(segment)) ? kept : [];
 }
 
 function missing(folder: string, segment: number): LogFault {

@@ -3,7 +3,7 @@
  *
  *     segment  │ head │ sector │ sector │ sector │ …                  1 MiB, filled with zeros before it is used
  *     sector   │ start: the position of its batch │ data │ CRC32C │   8 + 500 + 4 bytes
- *     batch    │ kind and length │ bytes … │ bytes … │                in as many sectors as it takes
+ *     batch    │ kind, stamp, length │ bytes … │ bytes … │            in as many sectors as it takes
  *
  * A position is a number of sectors since the log began; the segment that has it follows from it. A disk writes a
  * sector whole or not at all. So a sector is one of three: *blank* (zeros: never written), *whole* (its checksum, which
@@ -87,12 +87,13 @@ export function sectorsOf(bytes: number): number {
  * The sectors of a batch that starts at a position, or of a turn where there is no batch: in `memory`, which is written
  * over, where they find room there.
  */
-export function layOut(position: number, batch: EncodedBatch | undefined, memory?: Buffer): Buffer {
+export function layOut(position: number, batch: EncodedBatch | undefined, memory?: Buffer, stamp = 0): Buffer {
   const bytes = batch?.length ?? 0;
   const length = sectorsOf(bytes) * SECTOR_BYTES;
   const sectors =
     memory === undefined || length > memory.length ? Buffer.alloc(length) : memory.subarray(0, length).fill(0);
   sectors.writeUInt8(batch === undefined ? TURN : WRITES, START_BYTES);
+  sectors.writeUIntLE(stamp, START_BYTES + 1, 3);
   sectors.writeUInt32LE(bytes, START_BYTES + 4);
   let copied = 0;
   for (let at = 0; at < sectors.length; at += SECTOR_BYTES) {
@@ -122,9 +123,13 @@ export function sectorStart(sectors: Buffer, at: number, position: number): numb
 }
 
 /** What the first sector of a batch says of it. A turn has no bytes. */
-export function batchHead(sectors: Buffer, at: number): { readonly isTurn: boolean; readonly bytes: number } {
+export function batchHead(
+  sectors: Buffer,
+  at: number,
+): { readonly isTurn: boolean; readonly bytes: number; readonly stamp: number } {
   return {
     isTurn: sectors.readUInt8(at + START_BYTES) === TURN,
+    stamp: sectors.readUIntLE(at + START_BYTES + 1, 3),
     bytes: sectors.readUInt32LE(at + START_BYTES + 4),
   };
 }

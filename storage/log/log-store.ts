@@ -1,5 +1,6 @@
 /** What a log needs of the LMDB file behind it, and how it is opened. */
 import type { DurableWord } from './durable-word.ts';
+import type { ArchiveOptions } from './log-archive.ts';
 import type { LogFiles } from './log-files.ts';
 import type { ReadTransaction, Write } from './table.ts';
 
@@ -36,4 +37,6 @@ export interface LogOptions {
   readonly files?: LogFiles;
   /** How long what was written may stay in a segment; TURN_MILLIS by default. */
   readonly turnMillis?: number;
+  /** Where what the log carries is kept beyond it; for the writer. */
+  readonly archive?: ArchiveOptions | undefined;
 }

@@ -50,7 +50,7 @@ export class LogTail {
       if (sectors === undefined || !areWhole(sectors, position, count)) return upTo === undefined ? batches : undefined;
       const batch = takeUp(sectors, head.bytes);
       position += count;
-      batches.push({ position, batch });
+      batches.push({ position, batch, stamp: head.stamp });
     }
     return batches;
   }

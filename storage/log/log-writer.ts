@@ -10,6 +10,7 @@
 import { randomBytes } from 'node:crypto';
 import { decodeBatch, encodeBatch, LogFault } from './commit-log.ts';
 import { DurableWord } from './durable-word.ts';
+import { LogArchive, STAMP_MASK } from './log-archive.ts';
 import type { Write } from './table.ts';
 import type { LogOptions, LogPlace, LogStore } from './log-store.ts';
 import { Overlay, type View } from './overlay.ts';
@@ -40,6 +41,7 @@ export class LogWriter {
   readonly #log: SegmentLog;
   readonly #durable: DurableWord;
   readonly #id: Buffer;
+  readonly #archive: LogArchive | undefined;
   readonly #overlay = new Overlay();
   /** What is in the overlay or before it: raised in one step with the overlay. */
   #position: number;
@@ -63,6 +65,14 @@ export class LogWriter {
     [this.#log, this.#id, this.#applied, this.#position] = [log, place.id, place.applied, log.end];
     for (const { position, batch } of log.read(place.applied)) this.#overlay.add(position, decodeBatch(batch));
     this.#durable.set(this.#position);
+    this.#archive =
+      options.archive &&
+      LogArchive.open(options.archive, {
+        id: place.id,
+        end: log.end,
+        read: (after) => log.readIfThere(after),
+        moved: () => this.#trim(),
+      });
     if (this.#position > this.#applied) this.#schedule();
   }
 
@@ -98,15 +108,17 @@ export class LogWriter {
     await this.#applying;
     clearTimeout(this.#applyTimer);
     await this.#apply();
-    await this.#log.trim(this.#applied).catch(() => undefined);
+    await this.#archive?.close();
+    await this.#log.trim(this.#unneeded).catch(() => undefined);
     await this.#log.close();
   }
 
   async #append(writes: readonly Write[]): Promise<void> {
     const batch = encodeBatch(writes);
-    const position = await this.#log.append(batch);
+    const position = await this.#log.append(batch, this.#stamp());
     this.#overlay.add(position, decodeBatch(batch));
     this.#raise(position);
+    this.#archive?.add(position, batch);
     this.#turnTimer ??= setTimeout(() => this.#turnLater(), this.#turnMillis).unref();
   }
 
@@ -116,7 +128,7 @@ export class LogWriter {
    */
   async #storeWith(writes: readonly Write[]): Promise<void> {
     const batch = encodeBatch(writes);
-    const position = await this.#log.append(batch);
+    const position = await this.#log.append(batch, this.#stamp());
     const all = new Overlay();
     // The last write to each key alone: what is removed takes no room for its time in between.
     all.add(position, [...this.#overlay.writes(), ...writes]);
@@ -132,6 +144,7 @@ export class LogWriter {
     }
     this.#overlay.add(position, decodeBatch(batch));
     this.#raise(position);
+    this.#archive?.add(position, batch);
     if (isAll) this.#stored(position);
   }
 
@@ -174,14 +187,30 @@ export class LogWriter {
     this.#applied = upTo;
     this.#store.refresh();
     this.#overlay.drop(upTo);
+    this.#trim();
+  }
+
+  /** All before this position is in LMDB, and in the archive where there is one. */
+  get #unneeded(): number {
+    return Math.min(this.#applied, this.#archive?.needs ?? Infinity);
+  }
+
+  #trim(): void {
     // What cannot be blanked now is removed when the log is opened the next time.
-    void this.#log.trim(upTo).catch(() => undefined);
+    void this.#log.trim(this.#unneeded).catch(() => undefined);
+  }
+
+  /** What the log says of the time, for an archive that a crash left behind. */
+  #stamp(): number {
+    return this.#archive === undefined ? 0 : Date.now() & STAMP_MASK;
   }
 
   /** Leaves the segment, so that what is in it can be blanked. */
   async #goOn(): Promise<void> {
     const position = await this.#log.turn();
-    if (position > this.#position) this.#raise(position);
+    if (position <= this.#position) return;
+    this.#raise(position);
+    this.#archive?.mark(position);
   }
 
   #turnLater(): void {
@@ -209,7 +238,9 @@ function openBeside(store: LogStore, options: LogOptions): { readonly place: Log
   const { files, folder } = options;
   const logOptions = { folder, ...(files === undefined ? {} : { files }) };
   if (place?.isMade === true) {
-    return { place, log: SegmentLog.open({ ...logOptions, id: place.id }, place.applied) };
+    const archived = options.archive && LogArchive.endOf(options.archive, place.id);
+    const keep = Math.min(place.applied, archived?.position ?? Infinity);
+    return { place, log: SegmentLog.open({ ...logOptions, id: place.id }, place.applied, keep) };
   }
   if (place === undefined && SegmentLog.isIn(folder, files)) {
     throw new LogFault(

@@ -78,12 +78,13 @@ export class SegmentLog implements CommitLog {
   }
 
   /**
-   * Opens a log, everything before `from` of which is applied; a torn batch at its end is blanked.
+   * Opens a log, everything before `from` of which is applied; a torn batch at its end is blanked. What is applied stays there
+   * from `keep` on, where that is there as a whole.
    * @throws LogFault when it is damaged or not all there.
    */
-  static open(options: SegmentLogOptions, from: number): SegmentLog {
+  static open(options: SegmentLogOptions, from: number, keep = from): SegmentLog {
     const { files = hostFiles, folder } = options;
-    const { end, segments, stale, torn } = scanLog(options, from);
+    const { end, segments, stale, torn } = scanLog(options, from, keep);
     const log = new SegmentLog(options, segments, end);
     for (const name of stale) files.remove(join(folder, name));
     for (const position of torn) {
@@ -97,9 +98,9 @@ export class SegmentLog implements CommitLog {
   }
 
   /** @throws whatever a disk says that takes no more; the batch is not there then. */
-  async append(batch: EncodedBatch): Promise<number> {
+  async append(batch: EncodedBatch, stamp = 0): Promise<number> {
     await this.#reach(this.#end + sectorsOf(batch.length));
-    await this.#put(layOut(this.#end, batch, this.#memory));
+    await this.#put(layOut(this.#end, batch, this.#memory, stamp));
     this.#end += sectorsOf(batch.length);
     // The next segment is made ready while this one still has room.
     if (this.#end % SEGMENT_SECTORS > SEGMENT_SECTORS / 2)
@@ -124,8 +125,13 @@ export class SegmentLog implements CommitLog {
     return next;
   }
 
+  /** The batches behind a position; undefined when the log does not reach back to it. */
+  readIfThere(after: number): LoggedBatch[] | undefined {
+    return this.#tail.read(after, this.#end);
+  }
+
   read(after: number): LoggedBatch[] {
-    const batches = this.#tail.read(after, this.#end);
+    const batches = this.readIfThere(after);
     if (batches === undefined)
       throw new LogFault(`The log in ${this.#folder} does not reach back to ${after}. ${ADVICE}`);
     return batches;

@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { makeAlertsPage } from '#src/console/routes/operations/alerts.ts';
 import {
   CERTIFICATE_MILLIS_MIN,
+  ARCHIVE_LAG_SECONDS_MAX,
   COMMIT_P99_SECONDS_MAX,
   diskCondition,
   makeAlertSources,
@@ -143,7 +144,7 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
   const { accounts, clock, folder } = await openAccounts(context);
   const { nodes } = makeNodeServices(accounts, clock);
   let [p99, failures]: [number | null, number] = [null, 0];
-  let damage = { faults: 0, lanes_set_aside: 0 };
+  let damage = { faults: 0, lanes_set_aside: 0, archive_gaps: 0, archive_lag_seconds: 0 };
   const options: AlertSourcesOptions = {
     nodes,
     clock,
@@ -194,10 +195,17 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
   assert.deepEqual(await look('commits'), [['commit_slow', 'server']]);
 
   assert.deepEqual(await look('storage'), []);
-  damage = { faults: 0, lanes_set_aside: 1 };
+  damage = { ...damage, lanes_set_aside: 1 };
   assert.deepEqual(await look('storage'), [['storage_damaged', 'server']]);
-  damage = { faults: 1, lanes_set_aside: 0 };
+  damage = { ...damage, faults: 1, lanes_set_aside: 0 };
   assert.deepEqual(await look('storage'), [['storage_damaged', 'server']]);
+
+  damage = { ...damage, archive_lag_seconds: ARCHIVE_LAG_SECONDS_MAX };
+  assert.deepEqual(await look('archive'), []);
+  damage = { ...damage, archive_lag_seconds: ARCHIVE_LAG_SECONDS_MAX + 1 };
+  assert.deepEqual(await look('archive'), [['archive_behind', 'server']]);
+  damage = { ...damage, archive_lag_seconds: 0, archive_gaps: 1 };
+  assert.deepEqual(await look('archive'), [['archive_behind', 'server']]);
 
   assert.deepEqual(await look('redaction'), []);
   failures = 2;

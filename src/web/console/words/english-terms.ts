@@ -86,6 +86,8 @@ export const ENGLISH_TERMS = {
     'The ACME authority did not give a certificate when one was due; the one from before is shown.',
   'alert.storage_damaged':
     'What is stored could not be read: restore a backup. The log says which file, or which message.',
+  'alert.archive_behind':
+    'What is committed does not reach the archive of the logs, or something was left out of it: make a backup.',
   'alert.redaction_failing': 'De-personalised answers could not be given.',
   'alert.break_glass_used': 'The break-glass account was used.',
   'alert.subscription_disabled': 'An event subscription of a bot was disabled: its deliveries failed for three days.',
