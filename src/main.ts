@@ -60,7 +60,7 @@ import type { AuditArchive } from '#src/audit/audit-archive.ts';
 import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
-import { watchArchive } from '#src/server/archive-watch.ts';
+import { watchArchive } from '#src/monitoring/archive-watch.ts';
 import type { Base, Release } from '#src/server/base.ts';
 import type { FactorRemovals } from '#src/directory/factor-removals.ts';
 import type { Invitations } from '#src/directory/invitations.ts';
