@@ -1,11 +1,12 @@
 /** What a room's settings say of the meeting that it is of: the link for everybody in it, the rest for its host. */
-import { Alert, Button, Fieldset, Group, Modal, Select, Stack, Text } from '@mantine/core';
+import { Alert, Button, Fieldset, Select, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Meeting } from '#src/client/meetings.ts';
 import { useChat } from '../chat/chat-context.ts';
 import { useOpenConversation } from '../chat/conversation/open-conversation.ts';
 import { useName } from '../chat/state/people.ts';
+import { ConfirmDialog } from '../kit/confirm-dialog.tsx';
 import { CopyField } from '../kit/copy-field.tsx';
 import { addWords, sentenceOf } from '../kit/language.ts';
 import { LOBBY_WAYS } from './lobby-ways.ts';
@@ -123,28 +124,14 @@ function EndMeeting({ onEnd }: { readonly onEnd: () => void }) {
       <Button variant="default" onClick={() => setEnding(true)}>
         {t('meeting.end')}
       </Button>
-      <Modal
-        opened={isEnding}
-        onClose={() => setEnding(false)}
+      <ConfirmDialog
+        isOpen={isEnding}
         title={t('meeting.endTitle')}
-        closeButtonProps={{ 'aria-label': t('app.close') }}
-      >
-        <Text mb="md">{t('meeting.endWhat')}</Text>
-        <Group justify="flex-end">
-          <Button variant="default" data-autofocus onClick={() => setEnding(false)}>
-            {t('app.cancel')}
-          </Button>
-          <Button
-            color="red.9"
-            onClick={() => {
-              setEnding(false);
-              onEnd();
-            }}
-          >
-            {t('meeting.end')}
-          </Button>
-        </Group>
-      </Modal>
+        words={t('meeting.endWhat')}
+        action={t('meeting.end')}
+        onConfirm={onEnd}
+        onClose={() => setEnding(false)}
+      />
     </>
   );
 }

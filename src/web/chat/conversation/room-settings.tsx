@@ -1,9 +1,10 @@
 /** A room's name, topic and who finds it; a link that lets people in; leaving it. */
-import { Alert, Button, Group, Modal, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Stack, Switch, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { LogOut, Link2 } from 'lucide-react';
 import { lazy, Suspense, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { ConfirmDialog } from '../../kit/confirm-dialog.tsx';
 import { CopyField } from '../../kit/copy-field.tsx';
 import { sentenceOf } from '../../kit/language.ts';
 import type { BodyOf } from '#src/client/calls.ts';
@@ -114,7 +115,6 @@ function Leave() {
   const navigate = useNavigate();
   const [isAsking, setAsking] = useState(false);
   const leave = async () => {
-    setAsking(false);
     await client.call('removeParticipant', { params: { id: conv, username: me } });
     inbox.refresh();
     await navigate({ to: '/' });
@@ -124,22 +124,14 @@ function Leave() {
       <Button variant="default" leftSection={<LogOut size={16} />} onClick={() => setAsking(true)}>
         {t('room.leave')}
       </Button>
-      <Modal
-        opened={isAsking}
-        onClose={() => setAsking(false)}
+      <ConfirmDialog
+        isOpen={isAsking}
         title={t('room.leaveTitle')}
-        closeButtonProps={{ 'aria-label': t('app.close') }}
-      >
-        <Text mb="md">{t('room.leaveWhat')}</Text>
-        <Group justify="flex-end">
-          <Button variant="default" data-autofocus onClick={() => setAsking(false)}>
-            {t('app.cancel')}
-          </Button>
-          <Button color="red.9" onClick={() => void leave().catch(complain)}>
-            {t('room.leave')}
-          </Button>
-        </Group>
-      </Modal>
+        words={t('room.leaveWhat')}
+        action={t('room.leave')}
+        onConfirm={() => void leave().catch(complain)}
+        onClose={() => setAsking(false)}
+      />
     </>
   );
 }
