@@ -143,8 +143,8 @@ function written(bytes: Buffer): Buffer[] {
 
 /** RFC 4648, section 6, without padding. */
 function base32(text: string): Buffer {
-  const bits = [...text].map((symbol) =>
-    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(symbol).toString(2).padStart(5, '0'),
-  );
+  const bits = text
+    .split('')
+    .map((symbol) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(symbol).toString(2).padStart(5, '0'));
   return Buffer.from((bits.join('').match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }

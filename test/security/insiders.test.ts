@@ -213,16 +213,14 @@ test('MTG-01 the link of a meeting leads nowhere else, whatever is in its place'
 
 test('GST-01 an invitation of a guest is used once, by nobody after its host was blocked, and lets into its one room', async () => {
   const { frank } = await server.people('frank');
+  assert.equal((await call('owner', 'PUT', '/settings/guests', { body: { everybody: true } })).status, 200);
   const invite = async (phone: string) =>
     await ask<{ url?: string; id: string }>(frank, 'coordinator', 'POST', '/v1/guests', {
       phone,
       guest_until: new Date(Date.now() + 3 * 86_400_000).toISOString(),
     });
   const one = await invite('+79161230001');
-  if (one.status === 403) {
-    assert.equal(one.body.code, 'right_missing');
-    return;
-  }
+  assert.equal(one.status, 201, one.text);
   const exchange = async (text: string, username: string) => {
     const [, path = ''] = /(\/v1\/enroll\/\w+)/.exec(text) ?? [];
     return await request<Refused>('POST', `${server.coordinator}${path}`, {
@@ -230,14 +228,16 @@ test('GST-01 an invitation of a guest is used once, by nobody after its host was
     });
   };
   const both = await Promise.all(['guest-a', 'guest-b'].map(async (name) => await exchange(one.text, name)));
-  assert.deepEqual(both.map(({ status }) => status).toSorted(), [201, 410]);
+  assert.deepEqual(new Set(both.map(({ status }) => status)), new Set([201, 410]));
   const two = await invite('+79161230002');
   // Nobody takes another's invitation back, or reads of it.
   const taken = await ask(bob, 'coordinator', 'DELETE', `/v1/guests/invitations/${two.body.id}`);
   assert.equal(taken.status, 404, taken.text);
+  const seen = await ask(bob, 'coordinator', 'GET', '/v1/guests');
+  assert.ok(!/frank|guest-|7916123/.test(seen.text), seen.text);
   await callControl(server.folder, 'user.block', { username: 'frank' });
   const late = await exchange(two.text, 'guest-c');
-  assert.ok(late.status >= 400, late.text);
+  assert.deepEqual([late.status, late.body.code], [410, 'invitation_used']);
 });
 
 test('CAL-04 a proposal is answered and put away by nobody but who may, and by a delegate no longer than they are one', async () => {
@@ -289,7 +289,7 @@ test('CAL-04 a proposal is answered and put away by nobody but who may, and by a
       async (answer) => await ask(alice, 'calendar', 'PUT', `/v1/proposals/${proposal.id}/answer`, { answer }),
     ),
   );
-  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [204, 404]);
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([204, 404]));
 });
 
 test('VND-16 a vendor is shown no way into a meeting, filters by nothing of it, and reads nothing of it in the trail', async () => {

@@ -57,12 +57,15 @@ const LASTING = [
   'a node token',
   'a publish token',
   'an app password',
-] as const; /** What each door is answered, one after the other. */
-async function knockAll(doors: readonly Door[], at: TestServer): Promise<[name: string, answer: Door['closed']][]> {
+] as const;
+
+/** What each door is answered, one after the other. */
+async function knockAll(asked: readonly Door[], at: TestServer): Promise<[name: string, answer: Door['closed']][]> {
   const answers: [string, Door['closed']][] = [];
-  for (const one of doors) answers.push([one.name, await one.knock(at)]);
+  for (const one of asked) answers.push([one.name, await one.knock(at)]);
   return answers;
 }
+
 /** Ends what the doors lead through, as whoever it belongs to does. */
 async function endAll(): Promise<void> {
   const { app, bot, calendar, consoleToken, feed, meeting, node, room, scim, vendor, webhook } = doors;
