@@ -155,6 +155,13 @@ test(
       `uid=anna,${PEOPLE}`,
       'anna,',
       'ANNA)(cn=*',
+      // What the server takes for the same (RFC 4518): other forms of letters, spaces, nothing to be seen.
+      'ａｎｎａ',
+      ' anna',
+      'anna ',
+      'an\u00adna',
+      'anna\u200b',
+      'ana\u0304',
     ];
     for (const name of hostile) assert.deepEqual(codeOf(await login(name, passwordOf('anna'))), FAILED, name);
     assert.deepEqual(codeOf(await login('anna', '')), [400, 'field_invalid']);

@@ -311,6 +311,22 @@ test('CRD-13 a name, and an address that owners did not switch on, never open an
   await put('office');
 });
 
+test('CRD-13 a subject is one provider’s: the same at another one is somebody else, and opens nothing', async () => {
+  assert.equal((await signIn('s-anna')).body.user, 'anna');
+  // By the name that anna has here, the address that she has there, and what others make of her subject.
+  const claims = { preferred_username: 'anna', email: 'anna@example.org', email_verified: true };
+  for (const sub of ['s-anna', 'S-ANNA', ' s-anna', `${site.identity.issuer} s-anna`])
+    assert.equal(await comeBackForged({ ...claims, sub }), 'sso_not_bound', sub);
+  const wrong = ['', ['s-anna'], 7, null, 'x'.repeat(256)];
+  assert.equal(await comeBackForged({ ...claims, sub: 'x'.repeat(255) }), 'sso_not_bound');
+  const answers = [];
+  for (const sub of wrong) answers.push(await comeBackForged({ ...claims, sub }));
+  assert.deepEqual(
+    answers,
+    wrong.map(() => 'sso_failed'),
+  );
+});
+
 test('CRD-13 an administrator binds a person who is no owner; taking it away ends what it opened', async () => {
   site.identity.accounts.set('s-vera', { preferred_username: 'owner' });
   const bind = async (user: string, who: 'administrator' | 'viewer' | 'owner' = 'administrator') =>
