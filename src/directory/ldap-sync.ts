@@ -309,13 +309,17 @@ class Loop {
   wait(millis: number): void {
     if (this.#signal.aborted) return;
     this.#timer = setTimeout(() => {
-      this.#running = this.#work().then((next) => this.wait(next));
+      this.#running = this.#goOn();
     }, millis).unref();
   }
 
   async end(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#running;
+  }
+
+  async #goOn(): Promise<void> {
+    this.wait(await this.#work());
   }
 }
 
