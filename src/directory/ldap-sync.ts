@@ -21,7 +21,7 @@ import { identitiesOfIssuer, personBoundTo } from '#src/identity/single-sign-on/
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
-import { profileOf, putPerson, putProfile } from './directory.ts';
+import { noteGivenEmail, profileOf, putPerson, putProfile } from './directory.ts';
 import { blockByWord, unblockByWord, type ForeignWord } from './foreign-blocks.ts';
 import { DirectoryGroups } from './groups/ldap-groups.ts';
 import type { Groups } from './groups/groups.ts';
@@ -352,6 +352,8 @@ function takeProfile(draft: AccountsDraft, username: string, person: LdapPerson,
   const after = { display_name: displayName ?? before.display_name, email: email ?? before.email };
   if (after.display_name === before.display_name && after.email === before.email) return false;
   putProfile(draft, username, after);
+  // In many directories people write it themselves: a provider's word on it opens nothing.
+  if (after.email?.toLowerCase() !== before.email?.toLowerCase()) noteGivenEmail(draft, username);
   const details = { before: { display_name: before.display_name, email: before.email }, after };
   draft.audit(now, { event: 'user.changed', ...BY_SERVER, subject: `user:${username}`, details });
   return true;

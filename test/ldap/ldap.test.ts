@@ -1,11 +1,12 @@
 /** A directory server's people sign in by it, and people and groups follow it, against a real one. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { CALLER_PASSWORD } from '#test/console/callers.ts';
 import { startConsoleServer } from '#test/console/console-server.ts';
 import type { CallerName } from '#test/console/callers.ts';
+import { LDAP_SIGN_INS_MAX } from '#src/identity/ldap/ldap-directory.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { makeCertificate } from '#test/support/certificate.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
@@ -506,6 +507,31 @@ test(
       assert.deepEqual(codeOf(await login(name, 'a wrong password')), [503, 'encryption_locked'], name);
     const unlocked = await ask('POST', '/encryption/unlock', { master_key: key });
     assert.ok(unlocked.status < 300, unlocked.text);
+    assert.equal((await login('anna')).status, 200);
+  },
+);
+
+test(
+  'a server that takes connections and says nothing holds up its own people alone, and so many of them',
+  { skip },
+  async () => {
+    const anna = await login('anna');
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => void sockets.add(socket)).listen(0, '127.0.0.1');
+    after(() => {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    });
+    await once(silent, 'listening');
+    const url = `ldap://localhost:${(silent.address() as AddressInfo).port}`;
+    await set({ url, start_tls: false, bind_password: ROOT_PASSWORD });
+    const waiting = Array.from({ length: LDAP_SIGN_INS_MAX + 4 }, async () => codeOf(await login('anna')).join(' '));
+    await until(() => sockets.size >= LDAP_SIGN_INS_MAX || undefined, 'all that may wait to wait', 60_000);
+    assert.equal((await login('someone', CALLER_PASSWORD)).status, 200);
+    assert.equal((await directory(anna)).status, 200);
+    const answers = await Promise.all(waiting);
+    assert.deepEqual(new Set(answers), new Set(['503 busy', '503 directory_unavailable']));
+    await set({ url: slapd.secure, start_tls: null, bind_password: ROOT_PASSWORD });
     assert.equal((await login('anna')).status, 200);
   },
 );
