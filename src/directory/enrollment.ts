@@ -263,8 +263,9 @@ function openRecord(view: Pick<AccountsDraft, 'document' | 'person'>, hash: stri
   if (!isOpen || (record.guest !== null && record.guest.endsAt <= now)) throw new Refusal('invitation_used');
   const { maker } = record;
   if (maker === undefined) return record;
-  const isIn = view.person(maker.user)?.state === 'active';
-  if (!isIn || (maker.isOwner && consoleRoleOf(view, maker.user) !== 'owner')) throw new Refusal('invitation_used');
+  // Whom the provider alone knows has no account here, and nobody to block.
+  const isOut = (view.person(maker.user)?.state ?? 'active') !== 'active';
+  if (isOut || (maker.isOwner && consoleRoleOf(view, maker.user) !== 'owner')) throw new Refusal('invitation_used');
   return record;
 }
 
