@@ -187,8 +187,6 @@ test('CRD-13 what comes back is taken from the browser that went, once, and at t
   // Mix-up: the answer of one provider is led to the callback of another.
   const mixed = new URL(url.href.replace('/sso/office/', '/sso/twin/'));
   assert.deepEqual(refusal(await back(mixed, mine.cookie)), [401, 'sso_failed']);
-  const foreign = new URL(url);
-  foreign.searchParams.set('iss', forged.issuer);
   const other = await start();
   const otherUrl = await site.identity.signIn(other.location.href, 's-anna');
   otherUrl.searchParams.set('iss', forged.issuer);
@@ -311,22 +309,6 @@ test('CRD-13 a name, and an address that owners did not switch on, never open an
   await put('office');
 });
 
-test('CRD-13 a subject is one provider’s: the same at another one is somebody else, and opens nothing', async () => {
-  assert.equal((await signIn('s-anna')).body.user, 'anna');
-  // By the name that anna has here, the address that she has there, and what others make of her subject.
-  const claims = { preferred_username: 'anna', email: 'anna@example.org', email_verified: true };
-  for (const sub of ['s-anna', 'S-ANNA', ' s-anna', `${site.identity.issuer} s-anna`])
-    assert.equal(await comeBackForged({ ...claims, sub }), 'sso_not_bound', sub);
-  const wrong = ['', ['s-anna'], 7, null, 'x'.repeat(256)];
-  assert.equal(await comeBackForged({ ...claims, sub: 'x'.repeat(255) }), 'sso_not_bound');
-  const answers = [];
-  for (const sub of wrong) answers.push(await comeBackForged({ ...claims, sub }));
-  assert.deepEqual(
-    answers,
-    wrong.map(() => 'sso_failed'),
-  );
-});
-
 test('CRD-13 an administrator binds a person who is no owner; taking it away ends what it opened', async () => {
   site.identity.accounts.set('s-vera', { preferred_username: 'owner' });
   const bind = async (user: string, who: 'administrator' | 'viewer' | 'owner' = 'administrator') =>
@@ -430,6 +412,9 @@ test('groups of the provider lead into groups here, and out of them, and touch n
 
 test('an ID token of another issuer, audience, nonce, time, key or algorithm opens nothing', async () => {
   assert.equal(await comeBackForged({}), 'none');
+  // CRD-13: a subject is one provider's, and the same at another one is somebody else.
+  for (const sub of ['s-anna', 'S-ANNA', ' s-anna', 'x'.repeat(255)])
+    assert.equal(await comeBackForged({ preferred_username: 'anna', sub }), 'sso_not_bound', sub);
   const now = Math.floor(Date.now() / 1_000);
   const bad: object[] = [
     { iss: site.identity.issuer },
@@ -439,7 +424,7 @@ test('an ID token of another issuer, audience, nonce, time, key or algorithm ope
     { nonce: undefined },
     { exp: now - 120 },
     { iat: now + 600, nbf: now + 600 },
-    { sub: undefined },
+    ...[undefined, '', 7, 'x'.repeat(256)].map((sub) => ({ sub })),
   ];
   for (const claims of bad) assert.equal(await comeBackForged(claims), 'sso_failed', JSON.stringify(claims));
   for (const how of ['none', 'with-public-key', 'with-other-key', 'with-client-secret'] as const)
