@@ -3,6 +3,7 @@ import { type CalendarObject, type ObjectIndex } from '../icalendar/calendar-obj
 import { classificationOf } from '../icalendar/classification.ts';
 import { type Component, propertiesOf, propertyOf, textOf } from '../icalendar/component.ts';
 import { DAY_SECONDS } from './civil.ts';
+import { coveringSpan } from './covering-span.ts';
 import { mostSeconds, placeAt } from './extent.ts';
 import { type Rule } from './rule.ts';
 import { lastByCount, walkRule } from './rule-walk.ts';
@@ -22,6 +23,7 @@ export function indexOf(object: CalendarObject, calendarZone: string): ObjectInd
     summary: described === undefined ? '' : (textOf(described, 'SUMMARY') ?? ''),
     ...boundsOf(series),
     isRecurring: series.isRecurring,
+    beginsWithin: coveringSpan(series),
     isTransparent: described !== undefined && hasValue(described, 'TRANSP', 'TRANSPARENT'),
     // Where one instance still takes place, it does.
     isCancelled: components.length > 0 && components.every((it) => hasValue(it, 'STATUS', 'CANCELLED')),

@@ -139,6 +139,11 @@ function mayMatchWords(contents: CalendarContents, words: readonly Screen[], obj
   return text === undefined || words.every((has) => has(text));
 }
 
+/** Whether a series is so dense that an instance of it begins in the range, whichever it is. */
+function isSurelyIn({ beginsWithin = Infinity, firstAt, lastAt }: ShownObject, { from, to }: Window): boolean {
+  return Math.min(to, lastAt ?? Infinity) - Math.max(from, firstAt ?? Infinity) >= beginsWithin;
+}
+
 /** Whether kind and span were all that is asked, of an object whose span has no gaps: then its bytes stay unread. */
 function isSettledByIndex({ timeRange, properties, components }: ComponentFilter, object: ShownObject): boolean {
   if (timeRange !== undefined || properties.length > 0 || components.length > 1) return false;
@@ -149,6 +154,7 @@ function isSettledByIndex({ timeRange, properties, components }: ComponentFilter
   if (only.timeRange === undefined) return true;
   // Something without length that touches an edge, or whose rules differ from those of events, is looked at closely.
   const { firstAt, lastAt, kind, recurring } = object;
-  if (kind !== 'event' || recurring || firstAt === null || lastAt === null || lastAt === firstAt) return false;
+  if (kind === 'event' && recurring && firstAt !== null) return isSurelyIn(object, only.timeRange);
+  if (kind !== 'event' || firstAt === null || lastAt === null || lastAt === firstAt) return false;
   return firstAt < only.timeRange.to && lastAt > only.timeRange.from;
 }
