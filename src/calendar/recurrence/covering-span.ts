@@ -19,14 +19,19 @@ const LAST_SURE_ORDINAL = 4;
 /** What clocks that change, and a calendar that gets another zone, may move an instance by. */
 const SLACK_SECONDS = 2 * DAY_SECONDS;
 
-/** Milliseconds; undefined of what does not recur by one plain rule, and where nothing is sure. */
-export function coveringSpan(series: Series): number | undefined {
+/**
+ * Milliseconds; undefined of what does not recur by one plain rule, and where nothing is sure.
+ * @param last the series' last instant; null where it has none, or where to count to it would cost too much.
+ */
+export function coveringSpan(series: Series, last: number | null): number | undefined {
   const { master, object } = series;
   if (master === undefined || object.kind !== 'event') return undefined;
   const [rule, second] = series.rules('RRULE');
   const isPlain = second === undefined && propertyOf(master.component, 'EXRULE') === undefined;
   if (rule === undefined || !isPlain) return undefined;
   const isEndless = rule.count === undefined && rule.until === undefined;
+  // It ends, and nobody knows when.
+  if (!isEndless && last === null) return undefined;
   const days = daysBetween(rule, master.start);
   if (days === undefined || !isSureWithin(series, isEndless)) return undefined;
   // All that are taken out, or are somewhere else, may lie one behind the other.
