@@ -1,11 +1,11 @@
 /** Guests whom one invites into a room by their number: the form and its link, invitations that wait, and the end of a stay (GST-01). */
 import { ActionIcon, Alert, Button, Collapse, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { useClipboard } from '@mantine/hooks';
-import { Check, Copy, DoorOpen, X } from 'lucide-react';
+import { DoorOpen, X } from 'lucide-react';
 import { useCallback, useEffect, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ParleyError } from '#src/client/parley-error.ts';
 import type { HostedGuest } from '#src/protocol/directory/guests.ts';
+import { CopyField } from '../../kit/copy-field.tsx';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { sentenceOf, type Words } from '../../kit/language.ts';
 import { useChat } from '../chat-context.ts';
@@ -199,23 +199,9 @@ function refusalOf(thrown: unknown, t: Words): Refused {
 /** The link is in the answer alone: who loses it takes the invitation back and makes another. */
 function GuestLink({ link, onMore }: { readonly link: string; readonly onMore: () => void }) {
   const { t } = useTranslation();
-  const clipboard = useClipboard();
   return (
     <Stack gap="xs">
-      <TextInput
-        label={t('guests.link')}
-        description={t('guests.linkOnce')}
-        value={link}
-        readOnly
-        rightSection={
-          <ActionIcon variant="subtle" aria-label={t('room.copyLink')} onClick={() => clipboard.copy(link)}>
-            {clipboard.copied ? <Check size={16} /> : <Copy size={16} />}
-          </ActionIcon>
-        }
-      />
-      <Text size="sm" role="status">
-        {clipboard.copied ? t('room.copied') : ''}
-      </Text>
+      <CopyField label={t('guests.link')} description={t('guests.linkOnce')} value={link} />
       <Button variant="default" onClick={onMore}>
         {t('guests.another')}
       </Button>
