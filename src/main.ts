@@ -145,16 +145,24 @@ async function main(): Promise<void> {
   ];
   closers.push(watchArchive(words, config.logArchive, log));
   try {
-    await serve(base, closers);
+    const served = await serve(base, closers);
+    // Whoever starts a server may stop it as soon as it says that it is ready.
+    stopOnSignals(base, closers);
+    await sayReady(base, served);
   } catch (error) {
     await close(closers);
     throw error;
   }
-  stopOnSignals(base, closers);
 }
 
-/** Opens the listeners and the control socket, and says so. */
-async function serve(base: Base, closers: Closer[]): Promise<void> {
+/** What is told of a server that listens. */
+interface Served {
+  readonly invitations: Invitations;
+  readonly urls: Urls & { readonly lmtp: number | undefined };
+}
+
+/** Opens the listeners and the control socket. */
+async function serve(base: Base, closers: Closer[]): Promise<Served> {
   const { accounts, config, limiter, metrics, log, manifest, tokens } = base;
   const urls: Urls = { coordinator: '', messaging: '', calendar: '' };
   // Known once the coordinator listens; nobody calls before.
@@ -223,7 +231,7 @@ async function serve(base: Base, closers: Closer[]): Promise<void> {
   const control = await listenForCommands(base, { ...management, changes, coordinator, announcer, supervisor, urls });
   closers.push(() => control.close());
   plantBugsOnSignal(supervisor, base.placement.shards);
-  await sayReady(base, coordinator.invitations, { ...urls, lmtp });
+  return { invitations: coordinator.invitations, urls: { ...urls, lmtp } };
 }
 
 /** Has every thread decide by screens that say who is asked into rooms, and who may what, before a change is answered. */
@@ -233,11 +241,7 @@ function followAccess(settings: Settings, access: Pick<Coordinator['access'], 'r
 }
 
 /** Says that everything listens, and where, to programs and to people. */
-async function sayReady(
-  { folder }: Base,
-  invitations: Invitations,
-  urls: Urls & { readonly lmtp: number | undefined },
-): Promise<void> {
+async function sayReady({ folder }: Base, { invitations, urls }: Served): Promise<void> {
   const setup = await invitations.ensureOwnerInvitation();
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls })}\n`);
   printWelcome(version, folder, urls, setup);

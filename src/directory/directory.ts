@@ -98,15 +98,15 @@ export function emailHoldersOf(view: Pick<AccountsDraft, 'document'>, email: str
 }
 
 /**
- * Of these the ones whose account the provider's word on the address may open (CRD-13). Whom a provisioning client gave an
- * address to that was not theirs before, is none of them: the client would otherwise choose who comes in as them.
+ * Of these the ones whose account the provider's word on the address may open (CRD-13). Whom a provisioning client or a directory server gave an
+ * address to that was not theirs before, is none of them: it would otherwise be chosen there who comes in as them.
  */
 export function bindableHoldersOf(view: Pick<AccountsDraft, 'document'>, email: string): readonly string[] {
   return emailHoldersOf(view, email).filter((holder) => view.document(givenEmails, holder) !== email);
 }
 
 /**
- * Notes that a provisioning client gave somebody the address that they have now, as part of that change. Whoever else
+ * Notes that a provisioning client or a directory server gave somebody the address that they have now, as part of that change. Whoever else
  * changes it, or says it anew after it was another, takes the note away.
  */
 export function noteGivenEmail(draft: AccountsDraft, username: string): void {

@@ -14,7 +14,7 @@ import type { Enroll } from '#src/protocol/directory/guests.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import { defineCollection } from '#storage/accounts/collections.ts';
 import type { AccessControl } from './access-control.ts';
-import { consoleRoles } from '#src/identity/console/console-role-record.ts';
+import { consoleRoleOf, consoleRoles } from '#src/identity/console/console-role-record.ts';
 import { namesIn, putProfile } from './directory.ts';
 import { dropHosted, putHosted } from '#src/identity/guest-hosts.ts';
 import {
@@ -25,6 +25,7 @@ import {
   phoneId,
   type GuestRecord,
 } from '#src/identity/guest-records.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import { termEnd, type Guests } from './guests.ts';
 import type { Invitations } from './invitations.ts';
 import type { AuditActor } from '#storage/accounts/audit-chain.ts';
@@ -50,6 +51,8 @@ interface EnrollmentRecord {
   readonly usedBy: string | null;
   /** Who made it, as the audit trail names them. */
   readonly createdBy: string;
+  /** Who made one that opens the console, and whether as an owner of here or by the word of a provider. */
+  readonly maker?: { readonly user: string; readonly isOwner: boolean };
   readonly profile: ProfileChange;
   readonly guest: GuestForm | null;
 }
@@ -96,6 +99,7 @@ export interface EnrollmentOptions {
   readonly guests: Guests;
   /** Of the owner's set-up link, whose exchange comes to the same path. */
   readonly invitations: Invitations;
+  readonly limiter: Pick<Limiter, 'check' | 'spend'>;
   readonly clock: Clock;
 }
 
@@ -122,22 +126,41 @@ export class Enrollment {
       if (guest !== null && guestOfPhone(draft, guest.phone, unixSeconds(now)) !== undefined) {
         throw new Refusal('phone_taken');
       }
-      return putEnrollment(draft, { kind, profile, guest }, by, now);
+      const opens = opensConsole(kind) && inviter !== undefined;
+      const maker = opens ? { maker: { user: inviter, isOwner: consoleRoleOf(draft, inviter) === 'owner' } } : {};
+      return putEnrollment(draft, { kind, profile, guest, ...maker }, by, now);
     });
   }
 
   /**
    * Exchanges an invitation for an account; of two who try at once, one gets it.
-   * @throws Refusal `invitation_used` for one that was used, has expired or never was; `username_taken` and
-   * `phone_taken`, the codes of the password policy, which leave the invitation as it is; `busy`, `storage_full`.
+   * @throws Refusal `invitation_used` for one that was used, has expired or never was; `username_taken`,
+   * `phone_taken`, the codes of the password policy, which leave the invitation as it is; `rate_limited` after too many
+   * names that are taken; `busy`, `storage_full`.
    */
   async exchange(
     secret: string,
+    chosen: { readonly username: string; readonly password: string },
+    address: string,
+  ): Promise<void> {
+    const { limiter } = this.#options;
+    const hash = hashOf(secret);
+    limiter.check('enroll_name', hash);
+    try {
+      await this.#exchange(secret, hash, chosen, address);
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'username_taken') limiter.spend('enroll_name', hash);
+      throw error;
+    }
+  }
+
+  async #exchange(
+    secret: string,
+    hash: string,
     { username, password }: { readonly username: string; readonly password: string },
     address: string,
   ): Promise<void> {
     const { accounts, access, announcer, guests, invitations, passwords, clock } = this.#options;
-    const hash = hashOf(secret);
     if (accounts.document(enrollments, hash) === undefined)
       return invitations.exchange(secret, username, password, address);
     // Looked at before the password is hashed, so that a link that is over costs nothing.
@@ -208,13 +231,12 @@ export class Enrollment {
  */
 export function putEnrollment(
   draft: AccountsDraft,
-  form: Pick<EnrollmentRecord, 'guest' | 'kind' | 'profile'>,
+  form: Pick<EnrollmentRecord, 'guest' | 'kind' | 'maker' | 'profile'>,
   by: AuditActor,
   now: number,
 ): EnrollmentLink {
   const { guest, kind } = form;
-  const opensConsole = kind === 'admin' || kind === 'owner';
-  const expires = unixSeconds(now) + (opensConsole ? CONSOLE_INVITATION_SECONDS : INVITATION_SECONDS);
+  const expires = unixSeconds(now) + (opensConsole(kind) ? CONSOLE_INVITATION_SECONDS : INVITATION_SECONDS);
   const expiresAt = formatInstant(expires * 1000);
   const secret = `inv_${randomSymbols(SECRET_SYMBOLS)}`;
   const id = hashOf(secret);
@@ -225,11 +247,25 @@ export function putEnrollment(
   return { id, path: `/v1/enroll/${secret}`, expiresAt };
 }
 
-/** @throws Refusal `invitation_used`. */
-function openRecord(view: Pick<AccountsDraft, 'document'>, hash: string, now: number): EnrollmentRecord {
+/** Whether whoever comes by such an invitation has a role in the console. */
+function opensConsole(kind: Enroll['kind']): boolean {
+  return kind === 'admin' || kind === 'owner';
+}
+
+/**
+ * One that opens the console is over with whoever made it: blocked, gone, or an owner of here no more, they would come back
+ * by it. Those of people and guests stay, who are often invited by somebody in their last week.
+ * @throws Refusal `invitation_used`.
+ */
+function openRecord(view: Pick<AccountsDraft, 'document' | 'person'>, hash: string, now: number): EnrollmentRecord {
   const record = view.document(enrollments, hash);
   const isOpen = record !== undefined && record.usedBy === null && record.expiresAt > now;
   if (!isOpen || (record.guest !== null && record.guest.endsAt <= now)) throw new Refusal('invitation_used');
+  const { maker } = record;
+  if (maker === undefined) return record;
+  // Whom the provider alone knows has no account here, and nobody to block.
+  const isOut = (view.person(maker.user)?.state ?? 'active') !== 'active';
+  if (isOut || (maker.isOwner && consoleRoleOf(view, maker.user) !== 'owner')) throw new Refusal('invitation_used');
   return record;
 }
 

@@ -6,8 +6,12 @@
  *
  * A round that broke off blocks nobody, and one that would block many stops with an alert: then it is the directory
  * that is wrong, or the settings. Owners are never blocked by it.
+ *
+ * Rounds may be hours apart. Who is disabled is asked for by itself between them, four times a minute: somebody who was
+ * disabled is out within a minute, whatever the settings say. Who is gone from the server is seen by a round alone.
  */
 import { setImmediate as yieldTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '#src/base/clock.ts';
 import { consoleRoleOf } from '#src/identity/console/console-role-record.ts';
 import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
@@ -17,7 +21,7 @@ import { identitiesOfIssuer, personBoundTo } from '#src/identity/single-sign-on/
 import { Refusal } from '#src/protocol/errors.ts';
 import type { Logger } from '#src/telemetry/logger.ts';
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
-import { profileOf, putPerson, putProfile } from './directory.ts';
+import { noteGivenEmail, profileOf, putPerson, putProfile } from './directory.ts';
 import { blockByWord, unblockByWord, type ForeignWord } from './foreign-blocks.ts';
 import { DirectoryGroups } from './groups/ldap-groups.ts';
 import type { Groups } from './groups/groups.ts';
@@ -29,8 +33,11 @@ const PEOPLE_PER_CHANGE = 100;
 /** So many may go at once however few there are: in a small office one is a large share. */
 const BLOCKED_AT_ONCE_MIN = 3;
 
-/** How often the settings are looked at while the sync is off. */
+/** How often it is looked at whether a round is due: what the settings say since counts within it. */
 const IDLE_MILLIS = 5_000;
+
+/** How long after one look at who is disabled the next one begins, so that they are out within a minute. */
+const DISABLED_LOOK_MILLIS = 15_000;
 
 /** Of a text of the directory that stands in a profile. */
 const TEXT_LENGTH_MAX = 100;
@@ -71,13 +78,20 @@ export class LdapSync {
   readonly #options: LdapSyncOptions;
   readonly #groups: DirectoryGroups;
   readonly #stopping = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> = Promise.resolve();
+  readonly #loops: readonly Loop[];
   #fault: LdapSyncFault | undefined;
+  /** When the next round is due, on the clock of `performance`, and by which settings the one before went. */
+  #dueAt = 0;
+  #settings: LdapSettings | undefined;
 
   constructor(options: LdapSyncOptions) {
     this.#options = options;
     this.#groups = new DirectoryGroups(options);
+    const { signal } = this.#stopping;
+    this.#loops = [
+      new Loop(signal, async () => Math.min(await this.#run(), IDLE_MILLIS)),
+      new Loop(signal, async () => await this.#look()),
+    ];
   }
 
   get fault(): LdapSyncFault | undefined {
@@ -85,44 +99,60 @@ export class LdapSync {
   }
 
   start(): void {
-    this.#wait(0);
+    for (const loop of this.#loops) loop.wait(0);
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    clearTimeout(this.#timer);
-    await this.#round;
+    for (const loop of this.#loops) await loop.end();
   }
 
-  #wait(millis: number): void {
-    if (this.#stopping.signal.aborted) return;
-    this.#timer = setTimeout(() => {
-      this.#round = this.#goOn();
-    }, millis).unref();
-  }
-
-  async #goOn(): Promise<void> {
-    this.#wait(await this.#run());
-  }
-
-  /** One round; answers after how long the next one is due, in milliseconds. */
+  /** One round where it is due; answers after how long the next one is, in milliseconds. */
   async #run(): Promise<number> {
     const { directory, log } = this.#options;
     try {
       const settings = directory.settings();
       if (settings === undefined) {
+        this.#settings = undefined;
         this.#note(undefined);
         return IDLE_MILLIS;
       }
+      const left = this.#dueAt - performance.now();
+      if (left > 0 && isDeepStrictEqual(settings, this.#settings)) return left;
+      this.#settings = settings;
       this.#note(await this.#sync(settings));
+      this.#dueAt = performance.now() + settings.syncSeconds * 1_000;
       return settings.syncSeconds * 1_000;
     } catch (error) {
       if (this.#stopping.signal.aborted) return 0;
+      this.#dueAt = 0;
       const code = error instanceof Refusal ? error.code : 'internal';
       this.#note({ kind: 'directory_unreachable', details: code });
       log.warn('the directory server was not synced', { code, error: code === 'internal' ? error : undefined });
       return IDLE_MILLIS;
     }
+  }
+
+  /**
+   * Blocks who is disabled, however long ago the last round was. Where that cannot be told, or would be too many, a round
+   * is due, which says so by an alert. Answers after how long the next look is due, in milliseconds.
+   */
+  async #look(): Promise<number> {
+    const { directory, log } = this.#options;
+    try {
+      const settings = directory.settings();
+      if (settings !== undefined && !(await this.#blockDisabled(settings))) this.#hasten();
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return 0;
+      if (!(error instanceof Refusal)) log.warn('who is disabled at the directory server was not looked at', { error });
+      this.#hasten();
+    }
+    return DISABLED_LOOK_MILLIS;
+  }
+
+  /** Where something is wrong already, rounds say so at their own pace. */
+  #hasten(): void {
+    if (this.#fault === undefined) this.#dueAt = 0;
   }
 
   #note(fault: LdapSyncFault | undefined): void {
@@ -185,31 +215,67 @@ export class LdapSync {
 
   /** Blocks who is disabled or gone, unless these are too many. */
   async #blockAbsent({ issuer, present, settings }: Round): Promise<LdapSyncFault | undefined> {
-    const { accounts } = this.#options;
     const absent: string[] = [];
-    let bound = 0;
-    for (const page of identitiesOfIssuer(accounts, issuer, PEOPLE_PER_CHANGE)) {
-      this.#stopping.signal.throwIfAborted();
-      for (const { subject, username } of page) {
-        const person = accounts.person(username);
-        if (person?.state !== 'active' || person.role === 'owner') continue;
-        if (consoleRoleOf(accounts, username) === 'owner') continue;
-        bound += 1;
-        if (!present.has(subject)) absent.push(username);
-      }
-      await yieldTurn();
-    }
-    const most = Math.max(BLOCKED_AT_ONCE_MIN, Math.floor((bound * settings.blockPercentMax) / 100));
+    const bound = await this.#walkBound(issuer, (subject, username) => {
+      if (!present.has(subject)) absent.push(username);
+    });
+    const most = mostAtOnce(bound, settings);
     if (absent.length > most) {
       return {
         kind: 'directory_sync_stopped',
         details: `${absent.length} of ${bound} people would be blocked, ${most} may be`,
       };
     }
-    for (let at = 0; at < absent.length; at += PEOPLE_PER_CHANGE) {
-      await this.#block(issuer, absent.slice(at, at + PEOPLE_PER_CHANGE));
-    }
+    await this.#blockAll(issuer, absent);
     return undefined;
+  }
+
+  /** Blocks whom the server says are disabled; answers whether they were few enough, and blocks nobody otherwise. */
+  async #blockDisabled(settings: LdapSettings): Promise<boolean> {
+    const { accounts, directory } = this.#options;
+    const issuer = LdapDirectory.issuerOf(settings);
+    const disabled = new Set<string>();
+    await directory.disabled(settings, async (page) => {
+      this.#stopping.signal.throwIfAborted();
+      for (const { id } of page) {
+        const username = personBoundTo(accounts, { issuer, subject: id });
+        if (username !== undefined && this.#mayBeBlocked(username)) disabled.add(username);
+      }
+      await yieldTurn();
+    });
+    if (disabled.size > BLOCKED_AT_ONCE_MIN) {
+      const bound = await this.#walkBound(issuer, () => undefined);
+      if (disabled.size > mostAtOnce(bound, settings)) return false;
+    }
+    await this.#blockAll(issuer, [...disabled]);
+    return true;
+  }
+
+  /** Everybody of the server who is in and may be blocked by it; answers how many these are. */
+  async #walkBound(issuer: string, take: (subject: string, username: string) => void): Promise<number> {
+    let bound = 0;
+    for (const page of identitiesOfIssuer(this.#options.accounts, issuer, PEOPLE_PER_CHANGE)) {
+      this.#stopping.signal.throwIfAborted();
+      for (const { subject, username } of page) {
+        if (!this.#mayBeBlocked(username)) continue;
+        bound += 1;
+        take(subject, username);
+      }
+      await yieldTurn();
+    }
+    return bound;
+  }
+
+  #mayBeBlocked(username: string): boolean {
+    const { accounts } = this.#options;
+    const person = accounts.person(username);
+    return person?.state === 'active' && person.role !== 'owner' && consoleRoleOf(accounts, username) !== 'owner';
+  }
+
+  async #blockAll(issuer: string, usernames: readonly string[]): Promise<void> {
+    for (let at = 0; at < usernames.length; at += PEOPLE_PER_CHANGE) {
+      await this.#block(issuer, usernames.slice(at, at + PEOPLE_PER_CHANGE));
+    }
   }
 
   async #block(issuer: string, usernames: readonly string[]): Promise<void> {
@@ -226,6 +292,40 @@ export class LdapSync {
     if (revoked.length > 0) await announcer.revoked(revoked);
     for (const { rev, username } of blocked) announcer.directoryChanged(username, rev);
   }
+}
+
+/** Does something again and again until it is stopped, each time as many milliseconds later as the time before said. */
+class Loop {
+  readonly #signal: AbortSignal;
+  readonly #work: () => Promise<number>;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(signal: AbortSignal, work: () => Promise<number>) {
+    this.#signal = signal;
+    this.#work = work;
+  }
+
+  wait(millis: number): void {
+    if (this.#signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      this.#running = this.#goOn();
+    }, millis).unref();
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  async #goOn(): Promise<void> {
+    this.wait(await this.#work());
+  }
+}
+
+/** How many of so many people may be blocked at once. */
+function mostAtOnce(bound: number, { blockPercentMax }: Pick<LdapSettings, 'blockPercentMax'>): number {
+  return Math.max(BLOCKED_AT_ONCE_MIN, Math.floor((bound * blockPercentMax) / 100));
 }
 
 function wordOf(issuer: string, now: number): ForeignWord {
@@ -252,6 +352,8 @@ function takeProfile(draft: AccountsDraft, username: string, person: LdapPerson,
   const after = { display_name: displayName ?? before.display_name, email: email ?? before.email };
   if (after.display_name === before.display_name && after.email === before.email) return false;
   putProfile(draft, username, after);
+  // In many directories people write it themselves: a provider's word on it opens nothing.
+  if (after.email?.toLowerCase() !== before.email?.toLowerCase()) noteGivenEmail(draft, username);
   const details = { before: { display_name: before.display_name, email: before.email }, after };
   draft.audit(now, { event: 'user.changed', ...BY_SERVER, subject: `user:${username}`, details });
   return true;

@@ -10,7 +10,16 @@ import type { PersonRecord, PersonRole, PersonState } from '#storage/accounts/ac
 import type { Accounts, AccountsDraft } from '#storage/accounts/accounts.ts';
 import type { AuditValue, AuditActor } from '#storage/accounts/audit-chain.ts';
 import { endConsoleSessions } from '#src/identity/console/console-sessions.ts';
-import { entryOf, namesIn, NO_PROFILE, putPerson, putProfile, type Profile } from './directory.ts';
+import {
+  emailHoldersOf,
+  entryOf,
+  namesIn,
+  NO_PROFILE,
+  noteGivenEmail,
+  putPerson,
+  putProfile,
+  type Profile,
+} from './directory.ts';
 import { endSessions } from '#src/identity/device-sessions.ts';
 import { forgetBlockedThere } from '#src/identity/single-sign-on/person-identities.ts';
 
@@ -266,6 +275,9 @@ export function addForeignPerson(draft: AccountsDraft, form: ForeignPerson): num
   const { by, displayName, email, now, passwordHash, username } = form;
   const added = addPerson(draft, { username, passwordHash, role: 'person', now });
   const { after } = putProfile(draft, username, { display_name: displayName, email });
+  const holders = email === undefined ? [] : emailHoldersOf(draft, email.toLowerCase());
+  // Of two who have it, the one who was not there before is not the one whom it opens.
+  if (holders.length > 1) noteGivenEmail(draft, username);
   const details = { role: 'person', ...after };
   draft.audit(now, { event: 'user.created', ...by, subject: `user:${username}`, details });
   return added;

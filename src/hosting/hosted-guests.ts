@@ -7,6 +7,7 @@ import { formatInstant } from '#src/base/time.ts';
 import { countHosted, dropHosted, putHosted, readHosted } from '#src/identity/guest-hosts.ts';
 import { guestLandings, guestOfPhone, guestRecords } from '#src/identity/guest-records.ts';
 import type { HostedGuest, InviteGuest } from '#src/protocol/directory/guests.ts';
+import type { Limiter } from '#src/limits/limiter.ts';
 import { ERRORS, Refusal } from '#src/protocol/errors.ts';
 import { readGuestRule } from '#src/settings/guest-settings.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
@@ -24,6 +25,7 @@ export interface HostedGuestsOptions {
   readonly access: Pick<AccessControl, 'allows' | 'grants'>;
   readonly clock: Clock;
   readonly guests: Pick<Guests, 'end'>;
+  readonly limiter: Pick<Limiter, 'check' | 'spend'>;
   readonly rooms: HostedRooms;
 }
 
@@ -35,12 +37,13 @@ export class HostedGuests {
   }
 
   /**
-   * Makes an invitation; the path of its link is known to the answer alone.
-   * @throws Refusal `right_missing`, `field_invalid` for a term out of bounds, `phone_taken`, `guests_full`; those of
-   * `requireMayAdd` for a room.
+   * Makes an invitation; the path of its link is known to the answer alone. A number has one guest, so a host learns of a
+   * number whether a guest has it: of a few an hour, and of others neither.
+   * @throws Refusal `right_missing`, `field_invalid` for a term out of bounds, `phone_taken`, `guests_full`, `rate_limited`;
+   * those of `requireMayAdd` for a room.
    */
   async invite(host: string, form: InviteGuest, by: AuditActor): Promise<EnrollmentLink> {
-    const { accounts, access, clock, rooms } = this.#options;
+    const { accounts, access, clock, limiter, rooms } = this.#options;
     if (!access.grants('guest.invite', host)) throw new Refusal('right_missing');
     const { conversation_id: room, display_name } = form;
     if (room !== undefined) rooms.requireMayAdd(room, host);
@@ -48,6 +51,7 @@ export class HostedGuests {
     const { perPerson, termDays } = readGuestRule(accounts);
     const endsAt = termEnd(form.guest_until, now, 'guest_until');
     if (endsAt * 1000 > now + termDays * DAY_MILLIS) throw new Refusal('field_invalid', { field: 'guest_until' });
+    limiter.check('guest_number', host);
     const where = room === undefined ? {} : { room };
     const guest = { phone: form.phone, endsAt, invitedBy: host, isHosted: true, ...where } as const;
     return await accounts.change((draft) => {
@@ -55,7 +59,10 @@ export class HostedGuests {
         throw new Refusal('right_missing');
       }
       if (countHosted(draft, host) >= perPerson) throw new Refusal('guests_full');
-      if (guestOfPhone(draft, guest.phone, unixSeconds(now)) !== undefined) throw new Refusal('phone_taken');
+      if (guestOfPhone(draft, guest.phone, unixSeconds(now)) !== undefined) {
+        limiter.spend('guest_number', host);
+        throw new Refusal('phone_taken');
+      }
       const made = putEnrollment(draft, { kind: 'guest', profile: { display_name }, guest }, by, now);
       putHosted(draft, host, { invitation: made.id });
       return made;
@@ -115,7 +122,7 @@ export class HostedGuests {
 
   /** Takes an invitation back that waits. @throws Refusal `invitation_not_found`, also for one of somebody else. */
   async withdraw(host: string, id: string, by: AuditActor): Promise<void> {
-    const { accounts, clock } = this.#options;
+    const { accounts, clock, limiter } = this.#options;
     await accounts.change((draft) => {
       const waiting = waitingGuestOf(draft, host, id);
       if (waiting === undefined) throw new Refusal('invitation_not_found');
@@ -124,6 +131,8 @@ export class HostedGuests {
       const details = { expires_at: formatInstant(waiting.expiresAt * 1000), phone: waiting.guest.phone };
       draft.audit(clock.now(), { event: 'enrollment.withdrawn', ...by, subject: null, details });
     });
+    // Made and taken back, it has said that the number is nobody's.
+    limiter.spend('guest_number', host);
   }
 
   /** Ends the term of a guest now. @throws Refusal `guest_not_found`, also for one of somebody else, or whose term is over. */

@@ -40,6 +40,8 @@ interface NoticesRecord {
   readonly notices: readonly NoticeRecord[];
   /** The last that the person has seen. */
   readonly seen: number;
+  /** Those up to it that they have not: done in the session that said so. */
+  readonly kept?: readonly number[];
 }
 
 const NONE: NoticesRecord = { notices: [], seen: 0 };
@@ -69,25 +71,40 @@ export function noticeOf(entry: AuditEntry): { readonly user: string; readonly n
 
 /** Keeps a notice for a person, as part of a change. */
 export function putNotice(draft: AccountsDraft, user: string, notice: NoticeRecord): void {
-  const { notices, seen } = draft.document(securityNotices, user) ?? NONE;
-  draft.putDocument(securityNotices, user, { notices: [...notices, notice].slice(-SECURITY_NOTICES_MAX), seen });
+  const record = draft.document(securityNotices, user) ?? NONE;
+  const notices = [...record.notices, notice].slice(-SECURITY_NOTICES_MAX);
+  draft.putDocument(securityNotices, user, { ...record, notices });
 }
 
 /** A person's notices as a session of theirs reads them, the newest first. */
 export function noticesOf(view: Pick<AccountsReader, 'document'>, user: string, sid: string): SecurityNotice[] {
-  const { notices, seen } = view.document(securityNotices, user) ?? NONE;
-  return notices
+  const record = view.document(securityNotices, user) ?? NONE;
+  return record.notices
     .toReversed()
-    .map(({ session, ...notice }) => ({ ...notice, is_here: session === sid, is_seen: notice.id <= seen }));
+    .map(({ session, ...notice }) => ({ ...notice, is_here: session === sid, is_seen: isSeen(record, notice) }));
 }
 
-/** Notes what a person has seen, as part of a change; answers whether that is more than before. What is not there yet is not seen. */
-export function seeNotices(draft: AccountsDraft, user: string, through: number): boolean {
+/**
+ * Notes what a person has seen in a session, as part of a change; answers whether that is more than before. What is not there yet is
+ * not seen, and neither is what was done in that very session: whoever got hold of one would change what signs in, and take the word
+ * of it from its person.
+ */
+export function seeNotices(draft: AccountsDraft, user: string, through: number, sid: string): boolean {
   const record = draft.document(securityNotices, user) ?? NONE;
-  const seen = Math.min(through, record.notices.at(-1)?.id ?? 0);
-  if (seen <= record.seen) return false;
-  draft.putDocument(securityNotices, user, { ...record, seen });
+  const { notices, seen } = record;
+  const isOwn = (notice: NoticeRecord) => notice.session === sid;
+  const unseen = notices.filter((notice) => !isSeen(record, notice));
+  if (!unseen.some((notice) => notice.id <= through && !isOwn(notice))) return false;
+  const last = Math.max(seen, Math.min(through, notices.at(-1)?.id ?? 0));
+  const kept = unseen
+    .filter((notice) => notice.id <= last && (notice.id > through || isOwn(notice)))
+    .map(({ id }) => id);
+  draft.putDocument(securityNotices, user, { notices, seen: last, ...(kept.length === 0 ? {} : { kept }) });
   return true;
+}
+
+function isSeen({ kept = [], seen }: NoticesRecord, { id }: Pick<NoticeRecord, 'id'>): boolean {
+  return id <= seen && !kept.includes(id);
 }
 
 /** Forgets a person's notices, as part of a change. */

@@ -133,6 +133,14 @@ const FIXED_POLICIES = {
     ...{ ...perMinute(240), beyond },
     say: 'Sign-ins at a provider that one address starts, comes back from or exchanges: an office in the morning.',
   },
+  guest_number: {
+    ...{ ...perHour(10), beyond },
+    say: 'Numbers of which one host learns that a guest has them, or that none has by an invitation that they take back.',
+  },
+  enroll_name: {
+    ...{ ...perHour(20), beyond },
+    say: 'Usernames that are taken, tried with one invitation: whoever has a link is to choose a name and not to list them.',
+  },
   rsvp_guess: { ...perMinute(20), beyond, say: 'Links of invitations from one address that are none.' },
   room_link_guess: { ...perMinute(20), beyond, say: 'Links into rooms from one person that are none for them.' },
   rsvp_answer: { ...perMinute(RSVP_ANSWERS_PER_MINUTE_MAX), beyond, say: 'Answers by one link of an invitation.' },

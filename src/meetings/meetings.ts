@@ -311,9 +311,14 @@ export class Meetings {
     return { status: 'waiting', title: record.title };
   }
 
-  /** @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`, `participant_not_found`, `meeting_full`. */
+  /**
+   * Nobody is let in who was blocked, or whose term ended, while they waited: they would be in the room once they may sign in again.
+   * @throws Refusal `meeting_not_found`, `right_missing`, `meeting_over`, `participant_not_found`, `meeting_full`.
+   */
   async admit(host: string, id: string, user: string): Promise<MeetingView> {
-    assertWaits(this.#hosted(this.#options.accounts, host, id), user);
+    const { access, accounts } = this.#options;
+    assertWaits(this.#hosted(accounts, host, id), user);
+    if (!accounts.isActive(user) || access.isOver(user)) throw new Refusal('participant_not_found');
     await this.#admit(id, user, host);
     this.#tell([user, host], { meeting_id: id, action: 'admitted', user });
     return this.read(host, id);

@@ -25,5 +25,8 @@ export function watchArchive(words: DurableWords, folder: string | undefined, lo
     if (fault === 0 && faultBefore !== 0) log.warn('the archive of the logs is written again', { folder });
     [faultBefore, gapsBefore] = [fault, gaps];
   }, ARCHIVE_WATCH_MILLIS).unref();
-  return () => void clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    return undefined;
+  };
 }

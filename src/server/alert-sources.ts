@@ -98,14 +98,7 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
         return [{ kind: 'commit_slow', subject: 'server', details: `p99 ${seconds.toFixed(3)} s` }];
       },
     },
-    storage: {
-      kinds: ['storage_damaged'],
-      look: async () => storageCondition(await options.storageDamage()),
-    },
-    archive: {
-      kinds: ['archive_behind'],
-      look: async () => archiveCondition(await options.storageDamage()),
-    },
+    ...storageSources(options),
     accounts: {
       kinds: ['accounts_filling'],
       look: () => accountsCondition(options.accountsUsedBytes()),
@@ -135,6 +128,13 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
         return [{ kind: 'redaction_failing', subject: 'server', details: `${fresh} answers since the last look` }];
       },
     },
+  };
+}
+
+function storageSources({ storageDamage }: Pick<AlertSourcesOptions, 'storageDamage'>): AlertsOptions['sources'] {
+  return {
+    storage: { kinds: ['storage_damaged'], look: async () => storageCondition(await storageDamage()) },
+    archive: { kinds: ['archive_behind'], look: async () => archiveCondition(await storageDamage()) },
   };
 }
 

@@ -214,11 +214,11 @@ function makeNouns(options: CoordinatorOptions & { readonly clock: Clock }, pass
     policies: new Policies({ accounts, access, clock }),
     guests,
     invitations,
-    enrollment: new Enrollment({ accounts, passwords, announcer, access, guests, invitations, clock }),
+    enrollment: new Enrollment({ accounts, passwords, announcer, access, guests, invitations, limiter, clock }),
     avatars: new Avatars({ access, accounts, announcer, clock, maker: pictures }),
     customEmojis: new CustomEmojis({ accounts, clock, maker: pictures }),
     pictures,
-    hostedGuests: new HostedGuests({ accounts, access, clock, guests, rooms: options.hostedRooms }),
+    hostedGuests: new HostedGuests({ accounts, access, clock, guests, limiter, rooms: options.hostedRooms }),
     passwordResets: new PasswordResets({
       accounts,
       passwords,

@@ -341,7 +341,7 @@ export const SETTING_SCREENS = {
       say: 'Every sign-in with an app, and the round that keeps people and groups.',
       modules: ['src/settings/ldap-settings.ts'],
     },
-    effect: 'At once for sign-ins; with the next round for people and groups.',
+    effect: 'At once for sign-ins; for people and groups with a round that begins within five seconds.',
     isOwners: true,
     isTestable: true,
     fields: {
@@ -385,7 +385,7 @@ export const SETTING_SCREENS = {
       creates_people: { schema: z.boolean(), say: 'Whether people of the server get accounts here; no without it.' },
       sync_seconds: {
         schema: z.int().min(LDAP_SYNC_SECONDS_MIN).max(LDAP_SYNC_SECONDS_MAX),
-        say: 'How long after a round the next one begins; 30 without it, so that who is disabled there is out within a minute.',
+        say: 'How long after a round the next one begins; 30 without it. Who is disabled there is out within a minute all the same, who is gone with the next round.',
       },
       block_percent_max: {
         schema: z.int().min(1).max(100),

@@ -230,8 +230,10 @@ export class CalendarDraft extends CalendarWriteSet {
     const isTagKept = isStatus || options.keepScheduleTag === true;
     const scheduleTag = isTagKept && prior !== undefined ? prior.scheduleTag : `${seq}-${etag.slice(0, 8)}`;
     const { uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered, classification } = index;
+    const { beginsWithin } = index;
     const record: ObjectRecord = {
       ...{ uid, kind, firstAt, lastAt, recurring, transparent, scheduled, unanswered, classification },
+      beginsWithin,
       ...{ etag, scheduleTag, seq },
       ...whoHadIt(classification, prior ?? (isBack ? this.#removalOf(id, removal.seq) : undefined), seq),
       bytes: bytes.length,

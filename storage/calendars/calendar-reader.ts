@@ -42,22 +42,21 @@ export interface SyncPosition {
   readonly base: number;
 }
 
-/** What was made of the bytes of an object. */
-export interface Look<T> {
-  readonly name: string;
-  readonly look: T;
-}
-
 /** What two zones may differ by: from UTC-12 to UTC+14. */
 const ZONE_MILLIS_MAX = 26 * 3_600_000;
 
 /** Keys of the time index read at a time. */
 const KEYS_PER_READ = 256;
 
-export interface LookPage<T> {
-  readonly looks: readonly Look<T>[];
-  /** The name to go on behind; undefined at the end. */
-  readonly next: string | undefined;
+/** Objects whose bytes were looked through. */
+export interface LookedPage {
+  readonly count: number;
+  /** Their names in their order. To be asked before anything else is read. */
+  readonly names: () => string[];
+  /** Name of the last of them. */
+  readonly last: string | undefined;
+  /** Whether there is nothing behind them. */
+  readonly isWhole: boolean;
 }
 
 /** Objects whose bytes are looked through at a time, and how many bytes they may have before the last of them: a millisecond. */
@@ -230,6 +229,12 @@ export class CalendarReader extends CalendarView {
     this.environment.refresh();
   }
 
+  /** Decoded where it lies, without a copy of its bytes: a question about a year asks for thousands. */
+  override object(calendar: string, name: string): ObjectRecord | undefined {
+    const stored = this.environment.tables.objects.getBinaryFast(key(calendar, name));
+    return stored === undefined ? undefined : objectRecord.decode(stored);
+  }
+
   /** Whether any calendar has an entry, or a message in an inbox. */
   get hasObjects(): boolean {
     return this.environment.tables.objects.getKeysCount({ limit: 1 }) > 0;
@@ -316,26 +321,32 @@ export class CalendarReader extends CalendarView {
   }
 
   /**
-   * What `look` makes of the bytes of some objects of a calendar, by name, behind `after` when it is given: for whoever looks through
-   * all of them. It keeps no bytes, which are those of the next object a moment later.
+   * Hands over the bytes of some objects of a calendar, by name, behind `after` when it is given: for whoever looks through all of
+   * them. Whoever takes them keeps none, which are those of the next object a moment later.
    */
-  looks<T>(calendar: string, look: (bytes: Buffer) => T, after?: string): LookPage<T> {
+  lookThrough(
+    calendar: string,
+    take: (bytes: Buffer) => void,
+    { after, limit = LOOKS_PER_READ }: { readonly after?: string | undefined; readonly limit?: number } = {},
+  ): LookedPage {
     const { bodies } = this.environment.tables;
-    const range = under(calendar);
-    const start = after === undefined ? range.start : Buffer.concat([key(calendar, after), Buffer.of(0)]);
-    const keys = [...bodies.getKeys({ start, end: range.end, limit: LOOKS_PER_READ })];
-    const looks: Look<T>[] = [];
+    const { end, start: first } = under(calendar);
+    const start = after === undefined ? first : Buffer.concat([key(calendar, after), Buffer.of(0)]);
+    const most = Math.min(limit, LOOKS_PER_READ);
     let left = LOOKED_BYTES;
-    for (const itemKey of keys) {
-      const name = itemKey.toString('utf8', calendar.length + 1);
-      // Without a copy, which would cost as much as looking through it.
-      const bytes = bodies.getBinaryFast(itemKey);
-      left -= bytes?.length ?? 0;
-      if (bytes !== undefined) looks.push({ name, look: look(bytes) });
-      if (left <= 0) return { looks, next: name };
-    }
-    const isLast = keys.length < LOOKS_PER_READ;
-    return { looks, next: isLast ? undefined : keys.at(-1)?.toString('utf8', calendar.length + 1) };
+    const count = bodies.walkValues({ start, end, limit: most }, (bytes) => {
+      take(bytes);
+      left -= bytes.length;
+      return left > 0;
+    });
+    const prefix = calendar.length + 1;
+    const namesFrom = (offset: number, limitOfNames: number) =>
+      [...bodies.getKeys({ start, end, offset, limit: limitOfNames })].map((itemKey) =>
+        itemKey.toString('utf8', prefix),
+      );
+    const isWhole = count < most && left > 0;
+    const last = count === 0 ? undefined : namesFrom(count - 1, 1)[0];
+    return { count, names: () => namesFrom(0, count), last, isWhole };
   }
 
   /**
@@ -359,7 +370,7 @@ export class CalendarReader extends CalendarView {
     for (const { end, start } of timeRanges(calendar, first, last)) {
       for (let behind: Buffer | undefined = start; behind !== undefined;) {
         const range: { start: Buffer; end: Buffer; limit: number } = { start: behind, end, limit: KEYS_PER_READ };
-        const keys: Buffer[] = [...this.environment.tables.times.getKeys(range)].map((itemKey) => Buffer.from(itemKey));
+        const keys: Buffer[] = [...this.environment.tables.times.getKeys(range)];
         behind = keys.length < KEYS_PER_READ ? undefined : Buffer.concat([keys.at(-1) as Buffer, Buffer.of(0)]);
         for (const itemKey of keys) {
           const name = nameInTimeKey(itemKey, calendar);

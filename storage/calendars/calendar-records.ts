@@ -138,6 +138,11 @@ export interface ObjectIndex {
   readonly unanswered: boolean;
   /** Undefined of what was stored before it was kept. */
   readonly classification?: Classification | undefined;
+  /**
+   * Of a series: milliseconds in which an instance of it begins wherever they lie between its first and last instant. Undefined
+   * where nothing is sure, of what does not recur, and of what was stored before it was kept.
+   */
+  readonly beginsWithin?: number | undefined;
 }
 
 export interface ObjectRecord extends ObjectIndex {
@@ -281,6 +286,7 @@ export const objectRecord = calendarRecordOf<ObjectRecord>('calendar object', [
   'classification',
   'wasShown',
   'hiddenAt',
+  'beginsWithin',
 ]);
 export const changeRecord = calendarRecordOf<ChangeRecord>('calendar change', [
   'name',
@@ -411,5 +417,9 @@ export function openCalendars(
   words?: DurableWords,
 ): CalendarEnvironment {
   const log = logOf(folder, 'calendar', access, words);
-  return new Environment(folderPaths(folder).calendar, CALENDAR_TABLES, { mapBytes: MAP_BYTES, log });
+  return new Environment(folderPaths(folder).calendar, CALENDAR_TABLES, {
+    mapBytes: MAP_BYTES,
+    walked: ['bodies'],
+    log,
+  });
 }

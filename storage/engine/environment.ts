@@ -298,8 +298,8 @@ function walkerOf(rows: Table): Table['walkValues'] {
   return (range, take) => {
     let count = 0;
     for (const { value } of rows.getRange(range)) {
-      take(value);
       count += 1;
+      if (take(value) === false) break;
     }
     return count;
   };

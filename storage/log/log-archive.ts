@@ -296,8 +296,8 @@ export class LogArchive {
 
   async #begin(from: number): Promise<OpenFile> {
     for (const folder of [dirname(this.#folder), this.#folder]) {
-      await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') throw error;
+      await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       });
     }
     const begun = Date.now();

@@ -106,13 +106,13 @@ export class OverlaidTable implements Table {
     return { [Symbol.iterator]: () => this.#rows(options)[Symbol.iterator]() };
   }
 
-  walkValues(range: ValueRange, take: (value: Buffer) => void): number {
+  walkValues(range: ValueRange, take: (value: Buffer) => unknown): number {
     const { pending, transaction } = this.#pendingIn(range);
     if (pending.length === 0) return this.#stored.walkValues({ ...range, ...transaction }, take);
     let count = 0;
     for (const { value } of this.#rows(range)) {
-      take(value);
       count += 1;
+      if (take(value) === false) break;
     }
     return count;
   }

@@ -14,6 +14,7 @@ export interface RangeOptions {
 export interface ValueRange extends Partial<ReadTransaction> {
   readonly start: Buffer;
   readonly end: Buffer;
+  readonly limit?: number;
 }
 
 /** A snapshot of LMDB that several reads share. */
@@ -29,9 +30,10 @@ export interface Table {
   getRange(options?: RangeOptions): Iterable<{ readonly key: Buffer; readonly value: Buffer }>;
   /**
    * Hands over the values of a range in the order of their keys and answers how many there were. Each holds until the next read of
-   * any table: nothing is copied where the environment has the table as one that is walked.
+   * any table: nothing is copied where the environment has the table as one that is walked. The first that `take` answers with false is
+   the last.
    */
-  walkValues(range: ValueRange, take: (value: Buffer) => void): number;
+  walkValues(range: ValueRange, take: (value: Buffer) => unknown): number;
   getKeys(options?: RangeOptions): Iterable<Buffer>;
   getKeysCount(options?: RangeOptions): number;
   getCount(options?: RangeOptions): number;

@@ -249,7 +249,12 @@ test('CRD-12 SOC-04 who changes their password is told on their other devices an
   assert.match(text, /^Your password was changed \(gil\), with your account, at \d{4}-/);
   assert.doesNotMatch(text, /password-reset|heron/);
 
-  // Seen on one device is seen on all, and told again; what is not there yet is not.
+  // Whoever did it does not take the word of it from the others. Seen on one of those is seen on all, and told again; what is not
+  // there yet is not.
+  const see = async (who: Person, id: unknown) =>
+    assert.equal((await mine(who, 'PUT', '/security-notices/seen', { id })).status, 204);
+  await see(gil, here?.id);
+  assert.equal((await noticesOf(other, 'password_changed'))[0]?.is_seen, false);
   assert.equal((await mine(other, 'PUT', '/security-notices/seen', { id: Number(there?.id) + 1_000 })).status, 204);
   assert.equal((await noticesOf(gil, 'password_changed'))[0]?.is_seen, true);
   await until(
@@ -264,6 +269,16 @@ test('CRD-12 SOC-04 who changes their password is told on their other devices an
   for (const body of [{ id: -1 }, {}, { id: 1, user: 'hal' }]) {
     assert.equal((await mine(gil, 'PUT', '/security-notices/seen', body)).status, 400);
   }
+  const again = await mine(gil, 'POST', '/password', { current: FRESH, new: `${FRESH} 2`, end_others: false });
+  assert.equal(again.status, 200, again.text);
+  assert.equal((await host.ask('administrator', 'POST', '/users/gil/password-reset')).status, 201);
+  const [link] = await noticesOf(gil, 'password_link_made');
+  await see(gil, link?.id);
+  const seenAt = async (who: Person) =>
+    (await noticesOf(who, 'password_link_made')).map(({ is_seen: isSeen }) => isSeen);
+  assert.deepEqual(await seenAt(other), [true, false, true]);
+  await see(other, link?.id);
+  assert.deepEqual(await seenAt(gil), [true, true, true]);
   await socket.close();
   await stranger.close();
 });

@@ -441,3 +441,88 @@ test('CRD-07 an invitation lets nobody in when its host may invite no more', asy
   assertRefused(await exchange(second, 'nora'), 410, 'invitation_used');
   assert.equal((await exchange(first, 'mona')).status, 201);
 });
+
+const exchanged = async (url: string, username: string, password = `password of ${username}`, more = {}) =>
+  await request('POST', url, { body: { username, password, ...more } });
+
+test('GST-01 a host learns of ten numbers an hour whether a guest has them, by refusals and by invitations taken back', async () => {
+  const { pam, rob, sue } = await host.server.people('pam', 'rob', 'sue');
+  await set('guests', { everybody: true, per_person: 100 });
+  const taken = newPhone();
+  const first = await invite(sue, { phone: taken });
+  assert.equal((await exchanged(first.body.url, 'gwen')).status, 201);
+  // Two whom somebody asked for one number at once: one of them has it.
+  const phone = newPhone();
+  const both = [await invite(pam, { phone }), await invite(sue, { phone })];
+  const answers = await Promise.all(both.map(async ({ body }, at) => await exchanged(body.url, `gus${at}`)));
+  assert.deepEqual(answers.map(({ body, status }) => `${status} ${String(body['code'])}`).toSorted(), [
+    '201 undefined',
+    '409 phone_taken',
+  ]);
+  for (let count = 0; count < 5; count += 1) {
+    assertRefused(await invite(pam, { phone: taken }), 409, 'phone_taken');
+    const { body } = await invite(pam);
+    assert.equal((await own(pam, 'DELETE', `/v1/guests/invitations/${body.id}`)).status, 204);
+  }
+  for (const number of [taken, newPhone()]) {
+    const late = await invite(pam, { phone: number });
+    assertRefused(late, 429, 'rate_limited');
+    assert.ok(Number(late.headers.get('retry-after')) > 0);
+  }
+  // It is theirs alone, and a host who invites many learns of no number that somebody has.
+  for (let count = 0; count < 12; count += 1) assert.equal((await invite(rob)).status, 201);
+});
+
+test('CRD-07 whoever has an invitation chooses a name, becomes what it says, and does not list who is here', async () => {
+  const { tia } = await host.server.people('tia');
+  await set('guests', { everybody: true });
+  const [mine, other] = [await invite(tia), await invite(tia)];
+  const becoming = { kind: 'owner', role: 'owner', invited_by: 'owner', guest_until: inDays(300) };
+  for (const [field, value] of Object.entries(becoming)) {
+    const refused = await exchanged(mine.body.url, 'tom', 'password of tom', { [field]: value });
+    assertRefused(refused, 400, 'field_unknown', field);
+  }
+  const names = ['owner', 'tia', 'administrator', 'viewer'];
+  for (let count = 0; count < 20; count += 1) {
+    // A password that is refused would leave a link as it is, and tell of free names too.
+    const tried = await exchanged(mine.body.url, names[count % names.length] ?? '', 'password');
+    assertRefused(tried, 409, 'username_taken');
+  }
+  for (const name of ['tia', 'nobody-of-here']) {
+    const late = await exchanged(mine.body.url, name, 'password');
+    assertRefused(late, 429, 'rate_limited');
+  }
+  assertRefused(await exchanged(other.body.url, 'tia'), 409, 'username_taken');
+  const made = await Promise.all(['tim', 'tom'].map(async (name) => await exchanged(other.body.url, name)));
+  assert.deepEqual(made.map(({ body, status }) => `${status} ${String(body['code'])}`).toSorted(), [
+    '201 undefined',
+    '410 invitation_used',
+  ]);
+});
+
+// The last one: who owned the place does not any more.
+test('CRD-07 VND-17 an invitation into the console is over once who made it is blocked, or owns the place no more', async () => {
+  const link = async (kind: string) => {
+    const { body, status, text } = await host.ask<{ url: string }>('owner', 'POST', '/enroll', { kind });
+    assert.equal(status, 201, text);
+    return body.url;
+  };
+  const [admin, owner, late, person] = [
+    await link('admin'),
+    await link('owner'),
+    await link('owner'),
+    await link('person'),
+  ];
+  assert.equal((await exchanged(admin, 'uri')).status, 201);
+  assert.equal((await exchanged(owner, 'ute')).status, 201);
+  const change = async (method: string, path: string, body?: object) => {
+    const { status, text } = await host.ask('break_glass', method, path, body);
+    assert.ok(status < 300, text);
+  };
+  await change('POST', '/users/owner/block');
+  assertRefused(await exchanged(late, 'vic'), 410, 'invitation_used');
+  await change('POST', '/users/owner/unblock');
+  await change('PUT', '/console-roles/owner', { role: 'administrator' });
+  assertRefused(await exchanged(late, 'vic'), 410, 'invitation_used');
+  assert.equal((await exchanged(person, 'vic')).status, 201);
+});

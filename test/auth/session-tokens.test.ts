@@ -96,3 +96,22 @@ test('claims beyond the six do not come back', () => {
   const token = forge(HS256, { ...CLAIMS, role: 'owner' });
   assert.deepEqual(tokens.verify(token, NOW), { claims: CLAIMS });
 });
+
+test('CRD-08 a key that was retired proves what it signed until then, no longer than stated, and nothing that was signed later', () => {
+  const old = new Uint8Array(32).fill(9);
+  const retired = { signedUntil: NOW + 10, validUntil: NOW + 100, keptUntil: NOW + 200 };
+  const ring = new SessionTokens([
+    { id: 'k1', key: KEY, retired: null },
+    { id: 'k0', key: old, retired },
+  ]);
+  const signed = (more: Partial<SessionClaims> = {}) =>
+    forge({ alg: 'HS256', typ: 'JWT', kid: 'k0' }, { ...CLAIMS, ...more }, old);
+  const cut = { ...CLAIMS, exp: retired.validUntil };
+  assert.deepEqual(ring.verify(signed(), NOW + 99), { claims: cut });
+  assert.deepEqual(ring.verify(signed(), NOW + 100), { refuse: 'token_expired', claims: cut });
+  // Until it is deleted it proves that something was ours; from then on it proves nothing.
+  assert.deepEqual(ring.verify(signed(), NOW + 199), { refuse: 'token_expired', claims: cut });
+  assert.deepEqual(ring.verify(signed(), NOW + 200), { refuse: 'token_invalid' });
+  assert.deepEqual(ring.verify(signed({ iat: NOW + 10 }), NOW + 20), { claims: { ...cut, iat: NOW + 10 } });
+  assert.deepEqual(ring.verify(signed({ iat: NOW + 11 }), NOW + 20), { refuse: 'token_invalid' });
+});

@@ -12,6 +12,7 @@ import {
 import { Alerts, ALERTS_KEPT_MAX, CONDITIONS_MAX, type AlertsOptions, type Condition } from '#src/monitoring/alerts.ts';
 import { makeNodeServices } from '#src/hosts/node-services.ts';
 import type { Refusal } from '#src/protocol/errors.ts';
+import { ACCOUNTS_MAP_BYTES } from '#storage/accounts/accounts-reader.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { openFolder } from '#storage/engine/folder.ts';
 import { HandClock, START, temporaryFolder } from './coordinator-fixture.ts';
@@ -145,13 +146,14 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
   const { nodes } = makeNodeServices(accounts, clock);
   let [p99, failures]: [number | null, number] = [null, 0];
   let damage = { faults: 0, lanes_set_aside: 0, archive_gaps: 0, archive_lag_seconds: 0 };
+  let used = 0;
   const options: AlertSourcesOptions = {
     nodes,
     clock,
     folder,
     startedAt: START,
     quotaConditions: () => [],
-    accountsUsedBytes: () => 0,
+    accountsUsedBytes: () => used,
     commitP99Seconds: async () => p99,
     storageDamage: async () => damage,
     redactionFailures: () => failures,
@@ -206,6 +208,10 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
   assert.deepEqual(await look('archive'), [['archive_behind', 'server']]);
   damage = { ...damage, archive_lag_seconds: 0, archive_gaps: 1 };
   assert.deepEqual(await look('archive'), [['archive_behind', 'server']]);
+
+  assert.deepEqual(await look('accounts'), []);
+  used = 0.8 * ACCOUNTS_MAP_BYTES;
+  assert.deepEqual(await look('accounts'), [['accounts_filling', 'server']]);
 
   assert.deepEqual(await look('redaction'), []);
   failures = 2;

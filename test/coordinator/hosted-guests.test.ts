@@ -9,6 +9,7 @@ import { guestLandings, guestRecords } from '#src/identity/guest-records.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { EMOJI_MAX } from '#src/protocol/limits.ts';
 import { addEmoji } from '#storage/accounts/custom-emoji.ts';
+import { limiterBy } from '#test/support/limiter.ts';
 import { PASSWORD, START, startCoordinator } from './coordinator-fixture.ts';
 
 const BY = { actor: 'user:root', address: '127.0.0.1' };
@@ -88,7 +89,7 @@ test('GST-06 a guest for whom the room had no answer comes into it later, once',
       if (code !== undefined) throw new Refusal(code);
     },
   };
-  const hostedGuests = new HostedGuests({ access, accounts, clock, guests, rooms });
+  const hostedGuests = new HostedGuests({ access, accounts, clock, guests, limiter: limiterBy(clock), rooms });
   await hostedGuests.land('visitor');
   for (let turn = 0; turn < 3; turn += 1) await hostedGuests.landAll();
   assert.deepEqual(asked, Array(3).fill('c_1 alice visitor'));

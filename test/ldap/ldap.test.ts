@@ -1,11 +1,12 @@
 /** A directory server's people sign in by it, and people and groups follow it, against a real one. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { CALLER_PASSWORD } from '#test/console/callers.ts';
 import { startConsoleServer } from '#test/console/console-server.ts';
 import type { CallerName } from '#test/console/callers.ts';
+import { LDAP_SIGN_INS_MAX } from '#src/identity/ldap/ldap-directory.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { makeCertificate } from '#test/support/certificate.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
@@ -48,6 +49,13 @@ interface ConsoleUser {
   readonly email?: string;
 }
 const user = async (name: string) => await ask<ConsoleUser>('GET', `/users/${name}`);
+interface Alert {
+  readonly kind: string;
+  readonly details: string;
+}
+const alerts = async () => (await ask<{ items: Alert[] }>('GET', '/alerts?state=open')).body.items;
+const alert = async (kind: string) =>
+  await until(async () => (await alerts()).find((each) => each.kind === kind), `the alert ${kind}`, 30_000);
 const becomes = async (name: string, isRight: (user: ConsoleUser) => boolean, what: string) =>
   await until(
     async () => {
@@ -79,6 +87,7 @@ test(
       ['certificate', 'none'],
       ['block_percent_max', 0],
       ['sync_seconds', 0],
+      ['sync_seconds', 86_401],
     ] as const)
       assert.deepEqual(
         codeOf(await ask('PUT', '/settings/ldap', { ...form, [field]: value })),
@@ -147,6 +156,13 @@ test(
       `uid=anna,${PEOPLE}`,
       'anna,',
       'ANNA)(cn=*',
+      // What the server takes for the same (RFC 4518): other forms of letters, spaces, nothing to be seen.
+      'ａｎｎａ',
+      ' anna',
+      'anna ',
+      'an\u00adna',
+      'anna\u200b',
+      'ana\u0304',
     ];
     for (const name of hostile) assert.deepEqual(codeOf(await login(name, passwordOf('anna'))), FAILED, name);
     assert.deepEqual(codeOf(await login('anna', '')), [400, 'field_invalid']);
@@ -230,20 +246,61 @@ test(
   async () => {
     await slapd.add('hugo');
     assert.equal((await login('hugo')).status, 200);
-    for (const [attribute, on, off] of [
+    // A server that shuts somebody out for wrong passwords says when; that is nobody who left.
+    await slapd.set(`uid=hugo,${PEOPLE}`, 'pwdAccountLockedTime', '20261124120000Z');
+    for (const [attribute, on, ...off] of [
+      ['pwdAccountLockedTime', '000001010000Z'],
       ['userAccountControl', '514', '512'],
       ['nsAccountLock', 'TRUE', 'FALSE'],
     ] as const) {
       await slapd.set(`uid=hugo,${PEOPLE}`, 'cn', `Hugo before ${attribute}`);
       await becomes('hugo', (each) => each.display_name === `Hugo before ${attribute}`, 'a round to pass');
+      assert.equal((await user('hugo')).body.state, 'active');
       // The next round is a second away, and slapd itself binds who has these.
       await slapd.set(`uid=hugo,${PEOPLE}`, attribute, on);
       assert.deepEqual(codeOf(await login('hugo')), FAILED, attribute);
       await becomes('hugo', ({ state }) => state === 'blocked', `hugo to be blocked by ${attribute}`);
-      await slapd.set(`uid=hugo,${PEOPLE}`, attribute, off);
+      await slapd.set(`uid=hugo,${PEOPLE}`, attribute, ...off);
       await becomes('hugo', ({ state }) => state === 'active', 'hugo to be back');
     }
     assert.equal((await login('hugo')).status, 200);
+  },
+);
+
+test(
+  'CRD-08 however seldom everybody is read, who is disabled at the server is out, each way that servers say it',
+  { skip },
+  async () => {
+    // Many write into their filter that nobody disabled is one of the people. Of wim it says that he is none.
+    const filter = '(&(objectClass=inetOrgPerson)(!(nsAccountLock=TRUE))(!(userAccountControl=514))(!(uid=wim)))';
+    for (const uid of ['wanda', 'wera', 'wim', 'wolf', 'walt']) await slapd.add(uid);
+    const [wanda, wolf] = [await login('wanda'), await login('wolf')];
+    for (const uid of ['wera', 'wim', 'walt']) assert.equal((await login(uid)).status, 200);
+    assert.ok((await ask('PUT', '/console-roles/walt', { role: 'owner' })).status < 300);
+    await set({ sync_seconds: 86_400, user_filter: filter });
+    const socket = await connect(server, { username: 'wanda', password: '', session: wanda.body });
+    let marks = 0;
+    /** Disables somebody; answers whether everybody was read before they were blocked. */
+    const disable = async (uid: string, attribute: string, value: string) => {
+      const mark = `Hugo ${(marks += 1)}`;
+      await slapd.set(`uid=hugo,${PEOPLE}`, 'cn', mark);
+      await slapd.set(`uid=${uid},${PEOPLE}`, attribute, value);
+      await becomes(uid, ({ state }) => state === 'blocked', `${uid} to be blocked`);
+      return (await user('hugo')).body.display_name === mark;
+    };
+    await slapd.set(`uid=walt,${PEOPLE}`, 'nsAccountLock', 'TRUE');
+    // The change of the settings begins a round; after it none is due for a day.
+    await becomes('wim', ({ state }) => state === 'blocked', 'the round by these settings');
+    assert.equal(await disable('wolf', 'userAccountControl', '514'), false);
+    assert.deepEqual(codeOf(await directory(wolf)), [401, 'session_revoked']);
+    assert.equal(await disable('wanda', 'nsAccountLock', 'TRUE'), false);
+    assert.equal((await socket.closing()).code, 4401);
+    assert.deepEqual(codeOf(await directory(wanda)), [401, 'session_revoked']);
+    assert.equal(await disable('wera', 'pwdAccountLockedTime', '000001010000Z'), false);
+    assert.equal((await user('walt')).body.state, 'active');
+    // Another figure counts at once, and not after the day.
+    await set({ sync_seconds: 1, user_filter: '(objectClass=inetOrgPerson)' });
+    await becomes('hugo', (each) => each.display_name === `Hugo ${marks}`, 'a round');
   },
 );
 
@@ -363,9 +420,16 @@ test(
     await once(elsewhere, 'listening');
     const referral = `ldap://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/dc=scripted`;
     let leads: { referral?: string } = {};
-    const scripted = await startScriptedLdap({ after: (end) => after(end) }, ({ attributes, base, most }) => {
-      const people = ['sara', 'saul'].map((uid) => ({ dn: dnOf(uid), uid, cn: uid, entryUUID: `id of ${uid}` }));
-      if (base === 'dc=scripted') return { entries: people.slice(0, most === undefined ? 2 : 1), ...leads };
+    let [looks, control] = [0, '512'];
+    const scripted = await startScriptedLdap({ after: (end) => after(end) }, (asked) => {
+      const { attributes, base, isForDisabled, most } = asked;
+      const people = ['sara', 'saul', 'seth', 'sven'].map((uid) => {
+        return { dn: dnOf(uid), uid, cn: uid, entryUUID: `id of ${uid}`, userAccountControl: control };
+      });
+      if (base === 'dc=scripted') {
+        looks += Number(isForDisabled);
+        return { entries: people.slice(0, most === undefined ? people.length : 1), ...leads };
+      }
       const group = { dn: 'cn=Everybody,ou=groups,dc=scripted', cn: 'Everybody', entryUUID: 'group', member: [] };
       const circle = { dn: 'cn=Circle,ou=groups,dc=scripted', cn: 'Circle', entryUUID: 'circle' };
       if (base === 'ou=groups,dc=scripted')
@@ -394,6 +458,14 @@ test(
     leads = { referral };
     assert.notEqual((await login('sara')).status, 200);
     assert.deepEqual(referred, []);
+    leads = {};
+    // All of them at once are too many for a look at who is disabled, as for a round.
+    [looks, control] = [0, '514'];
+    await alert('directory_sync_stopped');
+    await until(() => looks > 1 || undefined, 'two looks at who is disabled', 60_000);
+    for (const uid of ['sara', 'saul', 'seth', 'sven']) assert.equal((await user(uid)).body.state, 'active', uid);
+    control = '512';
+    await until(async () => (await alerts()).every(({ kind }) => !kind.startsWith('directory_')), 'the alert to end');
     await set({
       ...{ url: slapd.secure, start_tls: null, certificate: slapd.certificate, bind_password: ROOT_PASSWORD },
       ...{ base_dn: BASE, group_base_dn: GROUPS },
@@ -412,18 +484,6 @@ test('more people than a page holds are all taken over', { skip }, async () => {
   await until(async () => ((await user('p619')).status === 200 ? true : undefined), 'the last of them');
   assert.equal((await user('p000')).body.state, 'active');
 });
-
-interface Alert {
-  readonly kind: string;
-  readonly details: string;
-}
-const alert = async (kind: string) =>
-  await until(
-    async () =>
-      (await ask<{ items: Alert[] }>('GET', '/alerts?state=open')).body.items.find((each) => each.kind === kind),
-    `the alert ${kind}`,
-    30_000,
-  );
 
 test('a round that would block many stops with an alert and blocks nobody', { skip }, async () => {
   await set({ user_filter: '(uid=anna)' });
@@ -447,6 +507,32 @@ test(
       assert.deepEqual(codeOf(await login(name, 'a wrong password')), [503, 'encryption_locked'], name);
     const unlocked = await ask('POST', '/encryption/unlock', { master_key: key });
     assert.ok(unlocked.status < 300, unlocked.text);
+    assert.equal((await login('anna')).status, 200);
+  },
+);
+
+test(
+  'a server that takes connections and says nothing holds up its own people alone, and so many of them',
+  { skip },
+  async () => {
+    const anna = await login('anna');
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => void sockets.add(socket)).listen(0, '127.0.0.1');
+    after(() => {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    });
+    await once(silent, 'listening');
+    const url = `ldap://localhost:${(silent.address() as AddressInfo).port}`;
+    await set({ url, start_tls: false, bind_password: ROOT_PASSWORD });
+    const names = Array.from({ length: LDAP_SIGN_INS_MAX + 4 }, (_, at) => `p${100 + at}`);
+    const waiting = names.map(async (name) => codeOf(await login(name)).join(' '));
+    await until(() => sockets.size > 0 || undefined, 'somebody to wait');
+    assert.equal((await login('someone', CALLER_PASSWORD)).status, 200);
+    assert.equal((await directory(anna)).status, 200);
+    const answers = await Promise.all(waiting);
+    assert.deepEqual(new Set(answers), new Set(['503 busy', '503 directory_unavailable']));
+    await set({ url: slapd.secure, start_tls: null, bind_password: ROOT_PASSWORD });
     assert.equal((await login('anna')).status, 200);
   },
 );

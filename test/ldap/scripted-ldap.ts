@@ -10,6 +10,8 @@ export interface Asked {
   /** Entries that it takes at most, as a sign-in says; undefined for all. */
   readonly most: number | undefined;
   readonly attributes: readonly string[];
+  /** Whether it is for those who are disabled alone. */
+  readonly isForDisabled: boolean;
 }
 
 export interface Answered {
@@ -61,6 +63,7 @@ function replyTo(message: Buffer, answer: (asked: Asked) => Answered): Buffer {
   const asked = {
     most: most === 0 ? undefined : most,
     base: fields[0]?.value.toString() ?? '',
+    isForDisabled: fields[6]?.value.includes('nsAccountLock') === true,
     attributes: valuesOf(fields[7]?.value ?? Buffer.alloc(0)).map(({ value }) => value.toString()),
   };
   const { entries = [], referral } = answer(asked);

@@ -37,6 +37,7 @@ attributetype ( 2.16.840.1.113730.3.1.610 NAME 'nsAccountLock' EQUALITY caseIgno
 objectclass ( 1.3.6.1.4.1.4203.666.1 NAME 'controlled' AUXILIARY MAY ( userAccountControl $ nsAccountLock ) )
 modulepath /usr/lib/ldap
 moduleload back_mdb
+moduleload ppolicy
 pidfile ${folder}/pid
 TLSCertificateFile ${folder}/certificate.pem
 TLSCertificateKeyFile ${folder}/key.pem
@@ -45,6 +46,7 @@ suffix "${BASE}"
 rootdn "${ROOT}"
 rootpw "${ROOT_PASSWORD}"
 directory ${folder}/data
+overlay ppolicy
 # The least that a server asks of pages: more than this at once is refused.
 limits * size.soft=700 size.hard=700 size.pr=500 size.prtotal=unlimited
 access to attrs=userPassword by anonymous auth by * none

@@ -1,5 +1,6 @@
 /** Attachments from upload to removal, over a real server with two shards (ATT-01). */
 import assert from 'node:assert/strict';
+import { LINK_SECONDS, openLink, signLink } from '#src/messaging/attachments/attachment-links.ts';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
@@ -207,4 +208,17 @@ test('a deleted message has its file removed from the disk, and so has a deleted
   await server.api(ada, 'DELETE', `/v1/conversations/${short.id}/messages/${first.body.seq}`);
   await server.api(ada, 'DELETE', `/v1/conversations/${short.id}`);
   await until(() => files.every((file) => !existsSync(file)), 'both contents to be off the disk');
+});
+
+test('ATT-01 a link opens up to its last second, by the key that signs and by the one before, and for its attachment alone', () => {
+  const [now, old, present] = [1_795_248_000, Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const claims = { attachment: 'att_one', conversation: 'c_one', user: 'ada', expires: now + LINK_SECONDS };
+  const opened = (key: Uint8Array, at: number, attachment = claims.attachment) =>
+    openLink([present, old], attachment, signLink(key, claims), at);
+  for (const key of [present, old]) assert.deepEqual(opened(key, now + LINK_SECONDS - 1), claims);
+  assert.equal(LINK_SECONDS, 300);
+  const invalid = { code: 'attachment_link_invalid' };
+  assert.throws(() => opened(present, now + LINK_SECONDS), invalid);
+  assert.throws(() => opened(present, now, 'att_two'), invalid);
+  assert.throws(() => opened(Buffer.alloc(32, 3), now), invalid);
 });

@@ -1,5 +1,7 @@
 /** Where the server connects to on somebody's word, and where not. */
 import assert from 'node:assert/strict';
+import dns from 'node:dns';
+import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
 import { sendOutgoing } from '#src/outgoing/request.ts';
 import { checkedHost, isPrivateAddress, isTargetUrl, makeLookup } from '#src/outgoing/targets.ts';
@@ -108,4 +110,33 @@ test('an answer is cut, and a request that is broken off fails', async (context)
   stop.abort();
   await assert.rejects(sent, { name: 'AbortError' });
   await assert.rejects(sendOutgoing({ ...request, millis: 20 }), { name: 'OutgoingTimeout' });
+});
+
+test('a name with one private address among public ones is refused, in whichever place that stands', async (t) => {
+  const addresses = { public: '93.184.216.34', private: '127.0.0.1' };
+  let answered: string[] = [];
+  t.mock.method(dns, 'lookup', (_name: string, _options: object, answer: (...of: unknown[]) => void) =>
+    answer(
+      null,
+      answered.map((address) => ({ address, family: 4 })),
+    ),
+  );
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  const asked = async (...of: string[]) => {
+    answered = of;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    makeLookup(false)('two-faced.example', { all: true }, (error, found) => resolve(error ?? found));
+    return await promise;
+  };
+  assert.deepEqual(await asked(addresses.public), [{ address: addresses.public, family: 4 }]);
+  for (const of of [
+    [addresses.private, addresses.public],
+    [addresses.public, addresses.private],
+  ]) {
+    assert.equal(((await asked(...of)) as { code?: string }).code, 'target_private', of.join(' '));
+  }
 });

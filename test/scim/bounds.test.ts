@@ -70,6 +70,14 @@ test('takeover: nobody who was made here is found, changed, claimed by a name, a
     'scim_read_only',
     'mutability',
   ]);
+  // Nor does a whole person with another's id, whatever the path says that it is of.
+  const whole = { schemas: [USER], userName: 'twin@example.org', id: 'local', externalId: 'local' };
+  assert.equal((await idp.ask('PUT', `/Users/${twin}`, whole)).body.id, twin);
+  for (const id of [`${twin}/../local`, `${twin}%2f..%2flocal`, 'local%00', 'LOCAL', '%6cocal', 'local?x=', ';local']) {
+    const off = patchOf({ op: 'replace', path: 'active', value: false });
+    refused(await idp.ask('PATCH', `/Users/${id}`, off), [404, 'person_not_found'], id);
+  }
+  assert.equal(await stateOf('local'), 'active');
   assert.equal((await server.api(local, 'GET', '/v1/inbox')).status, 200);
   // Of two clients neither sees the other's.
   refused(await rival.ask('GET', `/Users/${twin}`), [404, 'person_not_found']);

@@ -14,6 +14,9 @@ const AMBIGUOUS: Readonly<Record<string, readonly [lines: readonly string[], bod
   'a length and a coding': [[HOST, 'content-length: 2', 'transfer-encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'],
   'a coding behind chunked': [[HOST, 'transfer-encoding: chunked, identity'], '2\r\n{}\r\n0\r\n\r\n'],
   'two codings': [[HOST, 'transfer-encoding: chunked', 'transfer-encoding: identity'], '2\r\n{}\r\n0\r\n\r\n'],
+  'a length that is a list': [[HOST, 'content-length: 2, 3'], '{}x'],
+  'a length with a sign': [[HOST, 'content-length: +2'], '{}'],
+  'another coding than chunked': [[HOST, 'transfer-encoding: xchunked'], '2\r\n{}\r\n0\r\n\r\n'],
   'two hosts': [[HOST, 'host: other.test', 'content-length: 2'], '{}'],
 };
 

@@ -206,4 +206,18 @@ test('VND-17 a session of the provider steps up by signing in there anew', async
   const done = await site.as(token, 'POST', '/step-up/sso/callback', await site.walk(started, 'boss'));
   assert.equal(done.status, 200, done.text);
   assert.equal((await set()).status, 200);
+  // CRD-07: an owner by the provider's word, whom it alone knows, and who is then somebody here. A block ends what they handed out.
+  const links: string[] = [];
+  for (let count = 0; count < 2; count += 1) {
+    const made = await site.as<{ url: string }>(token, 'POST', '/enroll', { kind: 'admin' });
+    assert.equal(made.status, 201, made.text);
+    links.push(made.body.url);
+  }
+  const exchanged = async (username: string) =>
+    await request<{ code: string }>('POST', links.pop() ?? '', { body: { username, password: CALLER_PASSWORD } });
+  assert.equal((await exchanged('helper')).status, 201);
+  const account = await site.ask('administrator', 'POST', '/users', { username: 'boss', password: CALLER_PASSWORD });
+  assert.equal(account.status, 201, account.text);
+  assert.equal((await site.ask('administrator', 'POST', '/users/boss/block')).status, 200);
+  assert.deepEqual(codeOf(await exchanged('late')), [410, 'invitation_used']);
 });

@@ -3,18 +3,22 @@
  * taken for when a provisioning client writes addresses as well (CRD-13).
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { CALLER_PASSWORD } from '#test/console/callers.ts';
 import { codeAt } from '#test/coordinator/console-fixture.ts';
 import { APP_CLIENT_ID, CLIENT_SECRET } from '#test/coordinator/identity-provider.ts';
+import { startScriptedLdap } from '#test/ldap/scripted-ldap.ts';
 import { makeScimClient, patchOf, USER } from '#test/scim/scim-client.ts';
 import { request, type Reply } from '#test/support/server.ts';
+import { until } from '#test/support/waiting.ts';
 import { appBrowser } from './app-browser.ts';
 import { shareSsoServer } from './sso-server.ts';
 
 const APP = 'https://chat.example.org/signed-in';
-const site = await shareSsoServer({ PARLEY_RATE_LIMITS: '0' }, ['/v1/auth/sso/office/callback']);
+const site = await shareSsoServer({ PARLEY_RATE_LIMITS: '0', PARLEY_ALLOW_PRIVATE_TARGETS: '127.0.0.1,localhost' }, [
+  '/v1/auth/sso/office/callback',
+]);
 const { server } = site;
 const office = {
   name: 'Work',
@@ -107,5 +111,42 @@ test('CRD-13 an address that a provisioning client gives to an account which is 
   await asOwner('PATCH', '/users/nora', { email: 'nora@example.org' });
   claim('s-nora', 'nora@example.org');
   assert.equal((await signIn('s-nora')).body.user, 'nora');
+  await putOffice({});
+});
+
+test('CRD-13 nor does an address that a directory server says of somebody later, or of two', async () => {
+  const ask = async <T>(method: string, path: string, body?: unknown) => await site.ask<T>('owner', method, path, body);
+  const claim = (subject: string, email: string) =>
+    site.identity.accounts.set(subject, { preferred_username: 'nobody-here', email, email_verified: true });
+  await putOffice({ bind_by_email: true, creates_people: false });
+  await ask('POST', '/users', { username: 'zita', password: CALLER_PASSWORD, email: 'zita@example.org' });
+  // In many directories people write their address themselves.
+  const mails = new Map([
+    ['lena', 'lena@example.org'],
+    ['mona', 'zita@example.org'],
+    ['olaf', 'olaf@example.org'],
+  ]);
+  const people = await startScriptedLdap({ after: (end) => after(end) }, ({ isForDisabled }) => ({
+    entries: [...(isForDisabled ? [] : mails)].map(([uid, mail]) => {
+      return { dn: `uid=${uid},dc=people`, uid, mail, cn: uid, entryUUID: `id of ${uid}` };
+    }),
+  }));
+  const form = { url: people.url, start_tls: false, bind_dn: 'cn=admin', bind_password: 'heron', base_dn: 'dc=people' };
+  const set = await ask('PUT', '/settings/ldap', { ...form, creates_people: true, sync_seconds: 1 });
+  assert.equal(set.status, 200, set.text);
+  const addressOf = async (user: string) => (await ask<{ email?: string }>('GET', `/users/${user}`)).body.email;
+  const said = async (user: string) =>
+    await until(async () => (await addressOf(user)) === mails.get(user) || undefined, `the address of ${user}`);
+  for (const user of mails.keys()) await said(user);
+  mails.set('lena', 'victim@example.org');
+  await said('lena');
+  claim('s-victim', 'victim@example.org');
+  assert.equal(await errorOf('s-victim'), 'sso_not_bound');
+  claim('s-zita', 'zita@example.org');
+  assert.equal((await signIn('s-zita')).body.user, 'zita');
+  // What somebody was made with opens their account.
+  claim('s-olaf', 'olaf@example.org');
+  assert.equal((await signIn('s-olaf')).body.user, 'olaf');
+  assert.equal((await ask('PUT', '/settings/ldap', { base_dn: null })).status, 200);
   await putOffice({});
 });

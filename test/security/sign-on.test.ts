@@ -187,8 +187,6 @@ test('CRD-13 what comes back is taken from the browser that went, once, and at t
   // Mix-up: the answer of one provider is led to the callback of another.
   const mixed = new URL(url.href.replace('/sso/office/', '/sso/twin/'));
   assert.deepEqual(refusal(await back(mixed, mine.cookie)), [401, 'sso_failed']);
-  const foreign = new URL(url);
-  foreign.searchParams.set('iss', forged.issuer);
   const other = await start();
   const otherUrl = await site.identity.signIn(other.location.href, 's-anna');
   otherUrl.searchParams.set('iss', forged.issuer);
@@ -414,6 +412,8 @@ test('groups of the provider lead into groups here, and out of them, and touch n
 
 test('an ID token of another issuer, audience, nonce, time, key or algorithm opens nothing', async () => {
   assert.equal(await comeBackForged({}), 'none');
+  for (const sub of ['s-anna', 'S-ANNA', ' s-anna', 'x'.repeat(255)])
+    assert.equal(await comeBackForged({ preferred_username: 'anna', sub }), 'sso_not_bound', `${sub} is another’s`);
   const now = Math.floor(Date.now() / 1_000);
   const bad: object[] = [
     { iss: site.identity.issuer },
@@ -423,7 +423,7 @@ test('an ID token of another issuer, audience, nonce, time, key or algorithm ope
     { nonce: undefined },
     { exp: now - 120 },
     { iat: now + 600, nbf: now + 600 },
-    { sub: undefined },
+    ...[undefined, '', 7, 'x'.repeat(256)].map((sub) => ({ sub })),
   ];
   for (const claims of bad) assert.equal(await comeBackForged(claims), 'sso_failed', JSON.stringify(claims));
   for (const how of ['none', 'with-public-key', 'with-other-key', 'with-client-secret'] as const)

@@ -327,8 +327,9 @@ const STORED: readonly [name: string, codec: AnyCodec, record: object, hex: stri
       classification: 'private',
       wasShown: false,
       hiddenAt: 9,
+      beginsWithin: 7,
     },
-    '01dc0012a175a56576656e74fbc0c3c2c3c2a165a17303ccc80102920102a770726976617465c209',
+    '01dc0013a175a56576656e74fbc0c3c2c3c2a165a17303ccc80102920102a770726976617465c20907',
   ],
   [
     'revision',
@@ -369,10 +370,11 @@ test('a calendar from before zones followed their owners has the one that it say
   assert.deepEqual([zone, bytes, followsOwner], ['UTC', 0, undefined]);
 });
 
-test('an object from before its class was kept has none, and may have been shown', () => {
+test('an object from before its class, and how dense it is, were kept has none, and may have been shown', () => {
   const older = Buffer.from('019fa175a56576656e74fbc0c3c2c3c2a165a17303ccc80102920102', 'hex');
-  const { classification, hiddenAt, uid, wasShown } = objectRecord.decode(older);
+  const { beginsWithin, classification, hiddenAt, uid, wasShown } = objectRecord.decode(older);
   assert.deepEqual([uid, classification, wasShown, hiddenAt], ['u', undefined, undefined, undefined]);
+  assert.equal(beginsWithin, undefined);
 });
 
 test('a conversation from before there was a retention has none, and was emptied as far as it goes', () => {

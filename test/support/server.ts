@@ -19,7 +19,9 @@ const PROGRAM = programOf(new URL('../../src/main.ts', import.meta.url));
 /** What one password hash may cost in tests: argon2's least memory, so that hundreds of sign-ins take no time. */
 const TEST_PASSWORD_MEMORY_KIB = '64';
 /** How long a start may take: a machine under heavy load gives the process its turn late. */
-const READY_MILLIS = 60_000;
+const READY_MILLIS = 120_000;
+/** How long an end may take: the drain of tests is a second. */
+const END_MILLIS = 60_000;
 
 export interface ServerOptions {
   /** Environment variables beyond the tests' own; `undefined` takes one away. */
@@ -122,7 +124,7 @@ export class TestServer {
     const gone = once(this.process, 'exit');
     this.process.kill(signal);
     try {
-      const [code] = await deadline(gone, 20_000, `the server to end on ${signal}`);
+      const [code] = await deadline(gone, END_MILLIS, `the server to end on ${signal}`);
       return code as number | null;
     } catch (error) {
       // One that hangs would keep the tests from ending, too.

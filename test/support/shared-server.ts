@@ -1,4 +1,5 @@
 /** One server for all tests of a file, with the people they are about. */
+import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { startServer, type Person, type ServerOptions, type TestServer } from './server.ts';
 
@@ -9,7 +10,7 @@ export async function shareServer<Name extends string>(
 ): Promise<{ server: TestServer } & Record<Name, Person>> {
   const server = await startServer(options);
   after(async () => {
-    await server.stop();
+    assert.equal(await server.stop(), 0, server.output.join('\n'));
   });
   return { ...(await server.people(...names)), server };
 }

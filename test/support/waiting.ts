@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** How long anything in a test may take before it has failed: long, because machines are slow and nothing waits for it. */
-export const PATIENCE_MILLIS = 15_000;
+export const PATIENCE_MILLIS = 30_000;
 
 /**
  * Between two looks a tenth of what was waited so far, within these bounds: to look all the time takes the processor from

@@ -11,7 +11,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Where Chromium is on this machine; undefined where it is not installed. */
 export const CHROMIUM = findChromium();
 /** On a machine under load a page draws late; what is waited for comes, or the test is wrong. */
-export const PAGE_PATIENCE_MILLIS = 30_000;
+export const PAGE_PATIENCE_MILLIS = 60_000;
 
 export const WIDE = { width: 1440, height: 900 };
 export const NARROW = { width: 390, height: 844 };

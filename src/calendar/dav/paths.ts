@@ -29,9 +29,13 @@ const AREAS = ['principals', 'calendars', 'inbox', 'outbox'] as const;
 
 /** One segment, percent-encoded but for the unreserved characters of RFC 3986. */
 export function encodeSegment(segment: string): string {
+  // What most clients name their objects by needs nothing of it.
+  if (PLAIN_SEGMENT.test(segment)) return segment;
   const encoded = encodeURIComponent(segment);
   return encoded.replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
+
+const PLAIN_SEGMENT = /^[\w.~-]*$/;
 
 export const principalHref = (user: string): string => `${PRINCIPALS}${encodeSegment(user)}/`;
 export const homeHref = (user: string): string => `${CALENDARS}${encodeSegment(user)}/`;

@@ -35,6 +35,8 @@ export interface ObjectIndex {
   /** No instance ends after this; null: endless, or counting to its end would cost too much. */
   readonly last: number | null;
   readonly isRecurring: boolean;
+  /** A span in which an instance begins wherever it lies between `first` and `last`; undefined where none is known. */
+  readonly beginsWithin: number | undefined;
   readonly isTransparent: boolean;
   readonly isCancelled: boolean;
   /** The calendar address, in lower case: `mailto:ann@example.org`. */

@@ -11,7 +11,7 @@ import type { CalendarObject, Window } from '../icalendar/calendar-object.ts';
 import { BUSY_TITLE, classificationOf, disclosureOf, timeOfObject } from '../icalendar/classification.ts';
 import type { Audience, Disclosure } from '../icalendar/classification.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
-import { ObjectText, type Screen } from '../icalendar/whole-text.ts';
+import { ObjectText, TextPage, type Screen } from '../icalendar/whole-text.ts';
 import { componentsOf, type DerivedExpansion, type ExpansionLimits } from './derivation.ts';
 import { readStored } from './object-cache.ts';
 import { storedOccurrences, type StoredObjects } from './stored-occurrences.ts';
@@ -26,19 +26,22 @@ export interface ShownObject extends NamedObject {
   readonly [disclosed]: true;
 }
 
-/** An object that was looked at, and itself where it may have what is looked for. */
-export interface ScreenedObject {
-  readonly name: string;
-  readonly object: ShownObject | undefined;
-}
-
-interface ScreenedPage {
-  readonly objects: readonly ScreenedObject[];
-  readonly next: string | undefined;
+/** Objects that were looked at. */
+export interface ScreenedPage {
+  readonly count: number;
+  /** Those that may have what is looked for. */
+  readonly objects: readonly ShownObject[];
+  /** Name of the last that was looked at. */
+  readonly last: string | undefined;
+  /** Whether there is nothing behind it. */
+  readonly isWhole: boolean;
 }
 
 /** Objects judged at a time. */
 const SCREENED_PER_READ = 64;
+
+/** What is looked through: by one at a time, from its first object to its last without a pause. */
+const looked = new TextPage();
 
 const AUDIENCES: Readonly<Record<Access, Audience>> = {
   ...{ owner: 'insider', delegate: 'insider', write: 'sharee', read: 'sharee', free_busy: 'onlooker' },
@@ -157,32 +160,37 @@ export class CalendarContents {
   }
 
   /**
-   * All objects by name behind `after`, each with whether it may have what the screen looks for. Whoever sees all of a calendar has
+   * Some objects by name behind `after`, and those of them that may have what the screen looks for. Whoever sees all of a calendar has
    * their texts looked at as they lie, one behind the other, and no row is read of what has not; others have each judged first.
    */
-  *screened(screen: Screen, after?: string): Generator<ScreenedObject> {
-    let from = after;
-    do {
-      const { next, objects } = this.#audience === 'insider' ? this.#looked(screen, from) : this.#judged(screen, from);
-      yield* objects;
-      from = next;
-    } while (from !== undefined);
+  screened(
+    screen: Screen,
+    { after, limit }: { readonly after?: string | undefined; readonly limit?: number } = {},
+  ): ScreenedPage {
+    const range = { after, limit: limit ?? Infinity };
+    return this.#audience === 'insider' ? this.#looked(screen, range) : this.#judged(screen, range);
   }
 
-  #looked(screen: Screen, after: string | undefined): ScreenedPage {
-    const { looks, next } = this.#calendars.looks(this.#id, (bytes) => screen(new ObjectText(bytes)), after);
-    return { objects: looks.map(({ look, name }) => ({ name, object: look ? this.object(name) : undefined })), next };
+  #looked(screen: Screen, range: { readonly after: string | undefined; readonly limit: number }): ScreenedPage {
+    looked.clear();
+    const { names, ...place } = this.#calendars.lookThrough(this.#id, (bytes) => looked.add(bytes), range);
+    const having = looked.having(screen);
+    looked.clear();
+    const all = having.length === 0 ? [] : names();
+    return { ...place, objects: having.flatMap((at) => this.object(all[at] ?? '') ?? []) };
   }
 
-  #judged(screen: Screen, after: string | undefined): ScreenedPage {
-    const { next, objects } = this.page(SCREENED_PER_READ, after);
-    const screened = objects.map((object) => {
+  #judged(
+    screen: Screen,
+    { after, limit }: { readonly after: string | undefined; readonly limit: number },
+  ): ScreenedPage {
+    const { next, objects: shown } = this.page(Math.min(SCREENED_PER_READ, limit), after);
+    const objects = shown.filter((object) => {
       const text = this.textOf(object);
       // What shows its time alone has other words than its bytes.
-      const may = object.disclosure === 'time' || (text !== undefined && screen(text));
-      return { name: object.name, object: may ? object : undefined };
+      return object.disclosure === 'time' || (text !== undefined && screen.has(text));
     });
-    return { objects: screened, next };
+    return { count: shown.length, objects, last: next ?? shown.at(-1)?.name, isWhole: next === undefined };
   }
 
   /** As `bytesOf`, read. @throws CalendarFault. */

@@ -8,7 +8,7 @@ import type { AddressBook } from '../address-book.ts';
 import { CalendarFault } from '../icalendar/calendar-fault.ts';
 import type { CalendarObject } from '../icalendar/calendar-object.ts';
 import { textOf, type Component } from '../icalendar/component.ts';
-import { screenOf, type Screen } from '../icalendar/whole-text.ts';
+import { Screen, screenOf } from '../icalendar/whole-text.ts';
 import type { TimeSlicer } from '../time-slicer.ts';
 import type { CalendarContents, ShownObject } from './calendar-contents.ts';
 import { componentsOf, participationOf } from './derivation.ts';
@@ -44,20 +44,26 @@ export async function searchEntries(
   slicer: TimeSlicer,
 ): Promise<{ readonly found: FoundObject[]; readonly next: SearchPlace | undefined }> {
   const found: FoundObject[] = [];
-  const screens = terms.map((term) => screenFor(book, term));
-  const screen: Screen = (text) => screens.every((has) => has(text));
+  const screen = Screen.all(terms.map((term) => screenFor(book, term)));
   let looked = 0;
   const ordered = calendars.toSorted((one, other) => (one.calendar.id < other.calendar.id ? -1 : 1));
   for (const accessible of ordered) {
     const { id } = accessible.calendar;
     if (after !== undefined && id < after.calendar) continue;
     const contents = contentsOf(accessible);
-    for (const { name, object } of contents.screened(screen, id === after?.calendar ? after.name : undefined)) {
+    let behind = id === after?.calendar ? after.name : undefined;
+    for (let isWhole = false; !isWhole;) {
       if (slicer.isOver) await slicer.pass();
-      looked += 1;
-      const isFound = object?.disclosure === 'whole' && holds(contents, object, terms, book);
-      if (isFound) found.push({ ...accessible, contents, object });
-      if (found.length >= limit || looked >= most) return { found, next: { calendar: id, name } };
+      const page = contents.screened(screen, { after: behind, limit: most - looked });
+      for (const object of page.objects) {
+        if (slicer.isOver) await slicer.pass();
+        const isFound = object.disclosure === 'whole' && holds(contents, object, terms, book);
+        if (isFound) found.push({ ...accessible, contents, object });
+        if (found.length >= limit) return { found, next: { calendar: id, name: object.name } };
+      }
+      looked += page.count;
+      if (looked >= most && page.last !== undefined) return { found, next: { calendar: id, name: page.last } };
+      ({ isWhole, last: behind } = page);
     }
   }
   return { found, next: undefined };
@@ -72,7 +78,7 @@ export interface SearchedBy {
 function screenFor(book: SearchedBy['book'], term: string): Screen {
   const words = term.split(' ').map(hasFolded);
   const addresses = addressesOf(book, term).map((address) => hasFolded(fold(address)));
-  return (text) => words.every((has) => has(text)) || addresses.some((has) => has(text));
+  return Screen.any([Screen.all(words), ...addresses]);
 }
 
 function hasFolded(word: string): Screen {

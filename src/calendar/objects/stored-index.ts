@@ -4,7 +4,7 @@ import type { ObjectIndex as ModelIndex } from '../icalendar/calendar-object.ts'
 
 /** `scheduled`: whether people take part in it; `unanswered`: whether it waits for the answer of the calendar's owner. */
 export function storedIndex(index: ModelIndex, scheduled: boolean, unanswered: boolean): ObjectIndex {
-  const { uid, kind, first, last, isRecurring, isTransparent, isCancelled, classification } = index;
+  const { uid, kind, first, last, isRecurring, isTransparent, isCancelled, ...kept } = index;
   return {
     uid,
     kind,
@@ -14,6 +14,7 @@ export function storedIndex(index: ModelIndex, scheduled: boolean, unanswered: b
     transparent: isTransparent || isCancelled,
     scheduled,
     unanswered,
-    classification,
+    classification: kept.classification,
+    beginsWithin: kept.beginsWithin,
   };
 }

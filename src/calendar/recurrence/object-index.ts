@@ -3,6 +3,7 @@ import { type CalendarObject, type ObjectIndex } from '../icalendar/calendar-obj
 import { classificationOf } from '../icalendar/classification.ts';
 import { type Component, propertiesOf, propertyOf, textOf } from '../icalendar/component.ts';
 import { DAY_SECONDS } from './civil.ts';
+import { coveringSpan } from './covering-span.ts';
 import { mostSeconds, placeAt } from './extent.ts';
 import { type Rule } from './rule.ts';
 import { lastByCount, walkRule } from './rule-walk.ts';
@@ -14,14 +15,16 @@ export function indexOf(object: CalendarObject, calendarZone: string): ObjectInd
   const series = new Series(object, calendarZone);
   const components = [...(object.master === undefined ? [] : [object.master]), ...object.overrides];
   const [described] = components;
+  const bounds = boundsOf(series);
   const organizer = components.map((it) => propertyOf(it, 'ORGANIZER')).find((it) => it !== undefined);
   const attendees = components.flatMap((it) => propertiesOf(it, 'ATTENDEE')).map(({ value }) => addressOf(value));
   return {
     uid: object.uid,
     kind: object.kind,
     summary: described === undefined ? '' : (textOf(described, 'SUMMARY') ?? ''),
-    ...boundsOf(series),
+    ...bounds,
     isRecurring: series.isRecurring,
+    beginsWithin: coveringSpan(series, bounds.last),
     isTransparent: described !== undefined && hasValue(described, 'TRANSP', 'TRANSPARENT'),
     // Where one instance still takes place, it does.
     isCancelled: components.length > 0 && components.every((it) => hasValue(it, 'STATUS', 'CANCELLED')),

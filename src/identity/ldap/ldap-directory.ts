@@ -33,6 +33,17 @@ const PAGE_ENTRIES = 500;
 /** `ACCOUNTDISABLE` of userAccountControl. */
 const ACCOUNT_DISABLED = 2;
 
+/** What `pwdAccountLockedTime` says of an account that somebody locked for good; any other time is of wrong passwords. */
+const LOCKED_FOR_GOOD = '000001010000Z';
+
+/**
+ * Who is disabled, in each way that servers say it: Active Directory (a bit, by its matching rule), 389 Directory Server,
+ * OpenLDAP's password policy. What a server does not know is no match (RFC 4511, section 4.5.1.7).
+ */
+const DISABLED_FILTER =
+  `(|(userAccountControl:1.2.840.113556.1.4.803:=${ACCOUNT_DISABLED})` +
+  `(nsAccountLock=TRUE)(pwdAccountLockedTime=${LOCKED_FOR_GOOD}))`;
+
 /** What the issuer of a directory server's accounts begins with: no URL of a provider does. */
 const ISSUER_PREFIX = 'ldap:';
 
@@ -135,6 +146,17 @@ export class LdapDirectory {
     });
   }
 
+  /**
+   * Whoever is disabled below the base, page by page. The filter of people is left out of it: many say there that nobody
+   * disabled is one. @throws Refusal `directory_unavailable`.
+   */
+  async disabled(settings: LdapSettings, take: (page: readonly LdapPerson[]) => Promise<void>): Promise<void> {
+    const asked = { baseDn: settings.baseDn, filter: DISABLED_FILTER, attributes: personAttributes(settings) };
+    await this.#pages(settings, asked, async (entries) => {
+      await take(entries.flatMap((entry) => personOf(settings, entry) ?? []).filter(({ isDisabled }) => isDisabled));
+    });
+  }
+
   /** Every group, page by page; none where no place for groups is set. @throws Refusal `directory_unavailable`. */
   async groups(settings: LdapSettings, take: (page: readonly LdapGroup[]) => Promise<void>): Promise<void> {
     const { groupBaseDn: baseDn, groupFilter: filter, idAttribute } = settings;
@@ -226,7 +248,8 @@ function searchOptions({ idAttribute }: LdapSettings) {
 
 function personAttributes(settings: LdapSettings): string[] {
   const { idAttribute, mailAttribute, nameAttribute, usernameAttribute } = settings;
-  return [idAttribute, usernameAttribute, nameAttribute, mailAttribute, 'userAccountControl', 'nsAccountLock'];
+  const disabling = ['userAccountControl', 'nsAccountLock', 'pwdAccountLockedTime'];
+  return [idAttribute, usernameAttribute, nameAttribute, mailAttribute, ...disabling];
 }
 
 /** The one person of that name; two of one name are nobody. */
@@ -249,7 +272,9 @@ function personOf(settings: LdapSettings, entry: Entry): LdapPerson | undefined 
   const id = idOf(entry, idAttribute);
   if (id === undefined) return undefined;
   const control = Number(textOf(entry, 'userAccountControl') ?? 0);
-  const isLocked = textOf(entry, 'nsAccountLock')?.toLowerCase() === 'true';
+  const isLocked =
+    textOf(entry, 'nsAccountLock')?.toLowerCase() === 'true' ||
+    textOf(entry, 'pwdAccountLockedTime') === LOCKED_FOR_GOOD;
   return {
     dn: entry.dn,
     id,

@@ -14,6 +14,9 @@ export const PROVIDER_SECONDS = 5;
 /** What is read of one answer of the provider: keys of a large one have some 20 KiB. [the rest is let go] */
 export const ANSWER_BYTES_MAX = 1024 * 1024;
 
+/** Characters of a subject (OpenID Connect Core, section 2). Longer, or with none, it names nobody. [sso_failed] */
+const SUBJECT_LENGTH_MAX = 255;
+
 /** How long its metadata is good for: providers change endpoints and keys rarely, and announce it. */
 export const METADATA_MILLIS = 3_600_000;
 
@@ -119,6 +122,8 @@ export class ProviderConnection {
       });
       const claims = tokens.claims();
       if (claims === undefined) throw new Error('The provider gave no ID token.');
+      // With an empty one everybody of such a provider would be one account.
+      if (claims.sub === '' || claims.sub.length > SUBJECT_LENGTH_MAX) throw new Error('The ID token names nobody.');
       const { auth_time: authTime, sid } = claims;
       const own = { ...claims, sid: typeof sid === 'string' ? sid : undefined } as ProviderClaims;
       if (isComplete(claims) || configuration.serverMetadata().userinfo_endpoint === undefined) return own;

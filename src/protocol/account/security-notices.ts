@@ -55,7 +55,7 @@ export const SECURITY_NOTICE_ROUTES = {
   ),
   seeSecurityNotices: route.put(
     '/v1/me/security-notices/seen',
-    'Says that the caller has seen them, on every device.',
+    'Says that the caller has seen them, on every device; but for those of what was done in this very session.',
     {
       body: seeSecurityNotices,
       replies: { 204: null },

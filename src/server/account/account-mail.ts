@@ -101,9 +101,10 @@ function noticeHandlers(options: AccountMailOptions): ClientHandlers<typeof SECU
       status: 200,
       body: { items: noticesOf(accounts, user, session(token).sid), next: null },
     }),
-    seeSecurityNotices: async ({ body, user }) => {
+    seeSecurityNotices: async ({ body, token, user }) => {
       const { id } = body as SeeSecurityNotices;
-      const isMore = await accounts.change((draft) => seeNotices(draft, user, id));
+      const { sid } = session(token);
+      const isMore = await accounts.change((draft) => seeNotices(draft, user, id, sid));
       // The other devices of the person take their notice away, too.
       if (isMore) tellAccount(user);
       return { status: 204, body: undefined };

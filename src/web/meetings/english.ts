@@ -23,8 +23,6 @@ export const MEETINGS_ENGLISH = {
   'meeting.title': 'Meeting',
   'meeting.link': 'Link to the meeting',
   'meeting.linkWhat': 'Whoever has an account here comes in by it, or waits for the host as is chosen below.',
-  'meeting.copy': 'Copy the link',
-  'meeting.copied': 'Copied.',
   'meeting.renew': 'Make a new link',
   'meeting.renewWhat': 'The link of now lets nobody in any more.',
   'meeting.lobby': 'Who waits for the host',

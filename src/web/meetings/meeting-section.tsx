@@ -1,13 +1,13 @@
 /** What a room's settings say of the meeting that it is of: the link for everybody in it, the rest for its host. */
-import { ActionIcon, Alert, Button, Fieldset, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useClipboard } from '@mantine/hooks';
-import { Check, Copy } from 'lucide-react';
+import { Alert, Button, Fieldset, Select, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Meeting } from '#src/client/meetings.ts';
 import { useChat } from '../chat/chat-context.ts';
 import { useOpenConversation } from '../chat/conversation/open-conversation.ts';
 import { useName } from '../chat/state/people.ts';
+import { ConfirmDialog } from '../kit/confirm-dialog.tsx';
+import { CopyField } from '../kit/copy-field.tsx';
 import { addWords, sentenceOf } from '../kit/language.ts';
 import { LOBBY_WAYS } from './lobby-ways.ts';
 import { addressOfMeeting } from './meeting-address.ts';
@@ -53,7 +53,11 @@ function Shown({ meeting, onChanged }: ShownProps) {
   return (
     <Fieldset legend={t('meeting.title')} p="sm">
       <Stack gap="sm">
-        <LinkField link={meeting.link} />
+        <CopyField
+          label={t('meeting.link')}
+          description={t('meeting.linkWhat')}
+          value={addressOfMeeting(meeting.link)}
+        />
         {isHost ? (
           <ForHost meeting={meeting} onChanged={onChanged} />
         ) : (
@@ -61,30 +65,6 @@ function Shown({ meeting, onChanged }: ShownProps) {
         )}
       </Stack>
     </Fieldset>
-  );
-}
-
-function LinkField({ link }: { readonly link: string }) {
-  const { t } = useTranslation();
-  const clipboard = useClipboard();
-  const address = addressOfMeeting(link);
-  return (
-    <div>
-      <TextInput
-        label={t('meeting.link')}
-        description={t('meeting.linkWhat')}
-        value={address}
-        readOnly
-        rightSection={
-          <ActionIcon variant="subtle" aria-label={t('meeting.copy')} onClick={() => clipboard.copy(address)}>
-            {clipboard.copied ? <Check size={16} /> : <Copy size={16} />}
-          </ActionIcon>
-        }
-      />
-      <Text size="sm" role="status">
-        {clipboard.copied ? t('meeting.copied') : ''}
-      </Text>
-    </div>
   );
 }
 
@@ -144,28 +124,14 @@ function EndMeeting({ onEnd }: { readonly onEnd: () => void }) {
       <Button variant="default" onClick={() => setEnding(true)}>
         {t('meeting.end')}
       </Button>
-      <Modal
-        opened={isEnding}
-        onClose={() => setEnding(false)}
+      <ConfirmDialog
+        isOpen={isEnding}
         title={t('meeting.endTitle')}
-        closeButtonProps={{ 'aria-label': t('app.close') }}
-      >
-        <Text mb="md">{t('meeting.endWhat')}</Text>
-        <Group justify="flex-end">
-          <Button variant="default" data-autofocus onClick={() => setEnding(false)}>
-            {t('app.cancel')}
-          </Button>
-          <Button
-            color="red.9"
-            onClick={() => {
-              setEnding(false);
-              onEnd();
-            }}
-          >
-            {t('meeting.end')}
-          </Button>
-        </Group>
-      </Modal>
+        words={t('meeting.endWhat')}
+        action={t('meeting.end')}
+        onConfirm={onEnd}
+        onClose={() => setEnding(false)}
+      />
     </>
   );
 }

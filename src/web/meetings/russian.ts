@@ -27,8 +27,6 @@ export const MEETINGS_RUSSIAN = {
   'meeting.link': 'Ссылка на встречу',
   'meeting.linkWhat':
     'По ней входит каждый, у кого здесь есть учётная запись, или ждёт организатора, как выбрано ниже.',
-  'meeting.copy': 'Скопировать ссылку',
-  'meeting.copied': 'Скопировано.',
   'meeting.renew': 'Создать новую ссылку',
   'meeting.renewWhat': 'Нынешняя ссылка больше никого не впустит.',
   'meeting.lobby': 'Кто ждёт организатора',

@@ -1,5 +1,7 @@
 /** Limits of the door, each one step beyond, and what is said then. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { after, test } from 'node:test';
 import { BUSY_OCCURRENCES_MAX, OCCURRENCES_PER_OBJECT_MAX } from '#src/calendar/objects/busy-times.ts';
 import { CACHED_BYTES_MAX, readStored } from '#src/calendar/objects/object-cache.ts';
@@ -8,7 +10,7 @@ import { PROPERTIES_MAX } from '#src/calendar/dav/properties/propfind.ts';
 import { FREE_BUSY_MILLIS_MAX } from '#src/calendar/dav/reports/free-busy.ts';
 import { EXPANSIONS_MAX, SEARCHES_MAX } from '#src/calendar/dav/reports/principal-reports.ts';
 import { etagOf } from '#storage/calendars/calendar-records.ts';
-import { conditionsOf, DAV_NS, eventOf, rowsOf, startDav } from './dav-server.ts';
+import { basicOf, conditionsOf, DAV_NS, eventOf, rowsOf, startDav } from './dav-server.ts';
 
 const dav = await startDav();
 const path = '/dav/calendars/ann/limits/';
@@ -117,6 +119,35 @@ test('an object that a multiget names ten thousand times is answered once', asyn
   const reply = await dav.call('REPORT', path, { body });
   assert.deepEqual([reply.status, rowsOf(reply).length], [207, 1]);
   assert.ok(reply.text.length < 200_000, `${reply.text.length} characters`);
+});
+
+test('an answer that is not read is not made ready either: what changes meanwhile is what stands in its later rows', async () => {
+  const many = '/dav/calendars/ann/many/';
+  await dav.call('MKCALENDAR', many);
+  // More than the system keeps of a connection in both directions, which is some 10 MB.
+  const names = Array.from({ length: 140 }, (_, at) => `${many}n${at}.ics`);
+  const long = 'x'.repeat(100_000);
+  for (const [at, name] of names.entries()) {
+    assert.equal((await dav.call('PUT', name, { body: eventOf(`n${at}`, [`DESCRIPTION:${long}`]) })).status, 201);
+  }
+  const hrefs = names.map((name) => `<D:href>${name}</D:href>`).join('');
+  const body = `<C:calendar-multiget ${DAV_NS}><D:prop><C:calendar-data/></D:prop>${hrefs}</C:calendar-multiget>`;
+  const { hostname, port } = new URL(dav.url);
+  const sent = httpRequest({
+    ...{ method: 'REPORT', hostname, port, path: many, agent: false },
+    headers: { authorization: basicOf('ann'), 'content-length': String(body.length) },
+  });
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  // As much of the server's time as it would take to make all of it ready.
+  for (const name of names) assert.equal((await dav.call('GET', name)).status, 200);
+  const last = names.at(-1) as string;
+  assert.equal((await dav.call('DELETE', last)).status, 204);
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString();
+  assert.ok(text.length > 139 * long.length);
+  assert.match(text.slice(text.lastIndexOf('n139.ics')), /404/);
 });
 
 test('free and busy times that are too many to look at are refused, and never half told', async () => {

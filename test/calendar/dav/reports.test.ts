@@ -347,6 +347,38 @@ test('CAL-01 free-busy-query is 200 text/calendar with what is busy, merged, and
   assert.doesNotMatch(reply.text, /SUMMARY/);
 });
 
+test('CAL-01 a year has the series that are in it, whether or not the index alone says so', async () => {
+  const years = '/dav/calendars/ann/years/';
+  await dav.call('MKCALENDAR', years);
+  const series = (start: string, ...lines: string[]) => [`DTSTART:${start}`, 'DURATION:PT1H', ...lines];
+  const all: Readonly<Record<string, readonly string[]>> = {
+    endless: series('20200106T090000Z', 'RRULE:FREQ=WEEKLY'),
+    'ended before': series('20200106T090000Z', 'RRULE:FREQ=WEEKLY;UNTIL=20241231T000000Z'),
+    'ends within': series('20200106T090000Z', 'RRULE:FREQ=WEEKLY;UNTIL=20250701T000000Z'),
+    'ends in the first days': series('20200106T090000Z', 'RRULE:FREQ=WEEKLY;UNTIL=20250103T000000Z'),
+    'begins in the last days': series('20251230T090000Z', 'RRULE:FREQ=WEEKLY'),
+    'begins behind': series('20260101T090000Z', 'RRULE:FREQ=WEEKLY'),
+    'each leap day': series('20240229T090000Z', 'RRULE:FREQ=YEARLY'),
+    'every third year': series('20210101T090000Z', 'RRULE:FREQ=YEARLY;INTERVAL=3'),
+    'taken out': series(
+      '20241201T090000Z',
+      'RRULE:FREQ=MONTHLY;COUNT=3',
+      'EXDATE:20250101T090000Z',
+      'EXDATE:20250201T090000Z',
+    ),
+  };
+  for (const [name, lines] of Object.entries(all)) {
+    const { status, text } = await dav.call('PUT', `${years}${encodeURIComponent(name)}.ics`, {
+      body: eventOf(name, lines),
+    });
+    assert.equal(status, 201, `${name}: ${text}`);
+  }
+  const body = query(event(range('start="20250101T000000Z" end="20260101T000000Z"')));
+  const reply = await dav.call('REPORT', years, { body, headers: { depth: '1' } });
+  const found = rowsOf(reply).map(({ href }) => decodeURIComponent(href.slice(years.length, -'.ics'.length)));
+  assert.deepEqual(found.toSorted(), ['begins in the last days', 'endless', 'ends within']);
+});
+
 test('a large answer is compressed as it is written, and is the same', async () => {
   const plain = await report(query('', '<C:calendar-data/>'));
   const zipped = await report(query('', '<C:calendar-data/>'), { 'accept-encoding': 'deflate, gzip;q=0.8' });

@@ -5,7 +5,7 @@ import { type ComponentKind, type Window } from '../../icalendar/calendar-object
 import { kindOf } from '../../icalendar/component-kinds.ts';
 import { broken } from '../dav-refusal.ts';
 import { answerStream, type DavAnswer, type DavRequest } from '../exchange.ts';
-import type { Screen } from '../../icalendar/whole-text.ts';
+import { Screen } from '../../icalendar/whole-text.ts';
 import { readFilter, screenFor, type ComponentFilter } from '../filter.ts';
 import { matches } from '../filter-matching.ts';
 import type { CalendarContents, ShownObject } from '../../objects/calendar-contents.ts';
@@ -30,7 +30,8 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
   const brief = isBrief(request.headers);
   const zone = readZone(root) ?? collection.calendar.zone;
   const words = isInbox(collection.calendar) ? [] : wordsOf(filter);
-  const query = { filter, words, zone, isOwnZone: zone === collection.calendar.zone };
+  const screen = words.length === 0 ? undefined : Screen.all(words);
+  const query = { filter, screen, zone, isOwnZone: zone === collection.calendar.zone };
   function* rows(): Generator<string> {
     for (const object of candidates(collection, query)) {
       if (object !== undefined && passes(collection, query, object))
@@ -45,8 +46,8 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
 /** What is asked for, and where whole days and floating times are. */
 interface Query {
   readonly filter: ComponentFilter;
-  /** What every object that passes has in a property of that name. */
-  readonly words: readonly Screen[];
+  /** Looks for what every object that passes has in a property; undefined where the filter asks for no word. */
+  readonly screen: Screen | undefined;
   readonly zone: string;
   /** Whether that is where the index of the calendar has them. */
   readonly isOwnZone: boolean;
@@ -83,10 +84,10 @@ function boundsOf({ components }: ComponentFilter): Bounds {
   return { kind: kindOf(only.name), range: only.timeRange };
 }
 
-/** What may pass; undefined for each object that may not, so that others have their turn in between. */
+/** What may pass; undefined for objects that may not, so that others have their turn in between. */
 function* candidates(
   { contents }: CalendarResource,
-  { filter, isOwnZone, words }: Query,
+  { filter, isOwnZone, screen }: Query,
 ): Generator<ShownObject | undefined> {
   const { kind, range: asked } = boundsOf(filter);
   const slack = isOwnZone ? 0 : ZONE_MILLIS_MAX;
@@ -94,15 +95,19 @@ function* candidates(
   const isShort = range !== undefined && range.to - range.from <= INDEXED_MILLIS;
   const isFit = (object: ShownObject) =>
     (kind === undefined || object.kind === kind) && (range === undefined || mayTouch(object, range));
-  if (isShort || words.length === 0) {
+  if (isShort || screen === undefined) {
     for (const object of isShort ? contents.eachBetween(range) : objectsOf(contents)) {
-      const may = isFit(object) && mayMatchWords(contents, words, object);
+      const may = isFit(object) && mayMatchWords(contents, screen, object);
       yield may ? object : undefined;
     }
     return;
   }
-  for (const { object } of contents.screened((text) => words.every((has) => has(text)))) {
-    yield object !== undefined && isFit(object) ? object : undefined;
+  for (let after: string | undefined, isWhole = false; !isWhole;) {
+    const page = contents.screened(screen, { after });
+    for (const object of page.objects) yield isFit(object) ? object : undefined;
+    // For a page in which nothing is.
+    yield undefined;
+    ({ isWhole, last: after } = page);
   }
 }
 
@@ -134,9 +139,14 @@ function wordsOf({ components, isNotDefined, properties }: ComponentFilter): Scr
 }
 
 /** Whether an object has the words anywhere: what has not needs not be read. */
-function mayMatchWords(contents: CalendarContents, words: readonly Screen[], object: ShownObject): boolean {
-  const text = words.length === 0 ? undefined : contents.textOf(object);
-  return text === undefined || words.every((has) => has(text));
+function mayMatchWords(contents: CalendarContents, screen: Screen | undefined, object: ShownObject): boolean {
+  const text = screen === undefined ? undefined : contents.textOf(object);
+  return text === undefined || screen?.has(text) !== false;
+}
+
+/** Whether a series is so dense that an instance of it begins in the range, whichever it is. */
+function isSurelyIn({ beginsWithin = Infinity, firstAt, lastAt }: ShownObject, { from, to }: Window): boolean {
+  return Math.min(to, lastAt ?? Infinity) - Math.max(from, firstAt ?? Infinity) >= beginsWithin;
 }
 
 /** Whether kind and span were all that is asked, of an object whose span has no gaps: then its bytes stay unread. */
@@ -149,6 +159,7 @@ function isSettledByIndex({ timeRange, properties, components }: ComponentFilter
   if (only.timeRange === undefined) return true;
   // Something without length that touches an edge, or whose rules differ from those of events, is looked at closely.
   const { firstAt, lastAt, kind, recurring } = object;
-  if (kind !== 'event' || recurring || firstAt === null || lastAt === null || lastAt === firstAt) return false;
+  if (kind === 'event' && recurring && firstAt !== null) return isSurelyIn(object, only.timeRange);
+  if (kind !== 'event' || firstAt === null || lastAt === null || lastAt === firstAt) return false;
   return firstAt < only.timeRange.to && lastAt > only.timeRange.from;
 }

@@ -29,7 +29,7 @@ export function CodeBlock({ text, language }: CodeBlockProps) {
           className="parley-code-copy"
           variant="default"
           size="sm"
-          aria-label={t(clipboard.copied ? 'room.copied' : 'code.copy')}
+          aria-label={t(clipboard.copied ? 'app.copied' : 'code.copy')}
           title={t('code.copy')}
           onClick={() => clipboard.copy(text)}
         >

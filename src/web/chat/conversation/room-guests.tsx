@@ -1,11 +1,12 @@
 /** Guests whom one invites into a room by their number: the form and its link, invitations that wait, and the end of a stay (GST-01). */
-import { ActionIcon, Alert, Button, Collapse, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { useClipboard } from '@mantine/hooks';
-import { Check, Copy, DoorOpen, X } from 'lucide-react';
+import { ActionIcon, Alert, Button, Collapse, Group, Stack, Text, TextInput } from '@mantine/core';
+import { DoorOpen, X } from 'lucide-react';
 import { useCallback, useEffect, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ParleyError } from '#src/client/parley-error.ts';
 import type { HostedGuest } from '#src/protocol/directory/guests.ts';
+import { ConfirmDialog } from '../../kit/confirm-dialog.tsx';
+import { CopyField } from '../../kit/copy-field.tsx';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { sentenceOf, type Words } from '../../kit/language.ts';
 import { useChat } from '../chat-context.ts';
@@ -199,23 +200,9 @@ function refusalOf(thrown: unknown, t: Words): Refused {
 /** The link is in the answer alone: who loses it takes the invitation back and makes another. */
 function GuestLink({ link, onMore }: { readonly link: string; readonly onMore: () => void }) {
   const { t } = useTranslation();
-  const clipboard = useClipboard();
   return (
     <Stack gap="xs">
-      <TextInput
-        label={t('guests.link')}
-        description={t('guests.linkOnce')}
-        value={link}
-        readOnly
-        rightSection={
-          <ActionIcon variant="subtle" aria-label={t('room.copyLink')} onClick={() => clipboard.copy(link)}>
-            {clipboard.copied ? <Check size={16} /> : <Copy size={16} />}
-          </ActionIcon>
-        }
-      />
-      <Text size="sm" role="status">
-        {clipboard.copied ? t('room.copied') : ''}
-      </Text>
+      <CopyField label={t('guests.link')} description={t('guests.linkOnce')} value={link} />
       <Button variant="default" onClick={onMore}>
         {t('guests.another')}
       </Button>
@@ -271,26 +258,17 @@ export function EndOfStay({ name, onClose, onEnded, user }: EndOfStayProps) {
   const { client } = useChat();
   const { complain } = useOpenConversation();
   const end = () => {
-    onClose();
     client.account.call('endHostedGuest', { params: { username: user } }).then(onEnded, complain);
   };
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <ConfirmDialog
+      isOpen
       title={t('guests.endTitle', { name })}
-      closeButtonProps={{ 'aria-label': t('app.close') }}
-    >
-      <Text mb="md">{t('guests.endWhat')}</Text>
-      <Group justify="flex-end">
-        <Button variant="default" data-autofocus onClick={onClose}>
-          {t('app.cancel')}
-        </Button>
-        <Button color="red.9" onClick={end}>
-          {t('guests.end')}
-        </Button>
-      </Group>
-    </Modal>
+      words={t('guests.endWhat')}
+      action={t('guests.end')}
+      onConfirm={end}
+      onClose={onClose}
+    />
   );
 }
 

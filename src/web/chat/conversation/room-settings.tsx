@@ -1,10 +1,11 @@
 /** A room's name, topic and who finds it; a link that lets people in; leaving it. */
-import { ActionIcon, Alert, Button, Group, Modal, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useClipboard } from '@mantine/hooks';
+import { Alert, Button, Stack, Switch, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { Check, Copy, LogOut, Link2 } from 'lucide-react';
+import { LogOut, Link2 } from 'lucide-react';
 import { lazy, Suspense, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { ConfirmDialog } from '../../kit/confirm-dialog.tsx';
+import { CopyField } from '../../kit/copy-field.tsx';
 import { sentenceOf } from '../../kit/language.ts';
 import type { BodyOf } from '#src/client/calls.ts';
 import { TITLE_LENGTH_MAX, TOPIC_LENGTH_MAX } from '#src/protocol/limits.ts';
@@ -92,7 +93,6 @@ function InviteLink() {
   const { t } = useTranslation();
   const { client } = useChat();
   const { complain, conv } = useOpenConversation();
-  const clipboard = useClipboard();
   const [link, setLink] = useState<string>();
   const make = () => {
     const base = `${location.origin}${location.pathname}`;
@@ -105,24 +105,7 @@ function InviteLink() {
       </Button>
     );
   }
-  return (
-    <div>
-      <TextInput
-        label={t('room.link')}
-        description={t('room.linkOnce')}
-        value={link}
-        readOnly
-        rightSection={
-          <ActionIcon variant="subtle" aria-label={t('room.copyLink')} onClick={() => clipboard.copy(link)}>
-            {clipboard.copied ? <Check size={16} /> : <Copy size={16} />}
-          </ActionIcon>
-        }
-      />
-      <Text size="sm" role="status">
-        {clipboard.copied ? t('room.copied') : ''}
-      </Text>
-    </div>
-  );
+  return <CopyField label={t('room.link')} description={t('room.linkOnce')} value={link} />;
 }
 
 function Leave() {
@@ -132,7 +115,6 @@ function Leave() {
   const navigate = useNavigate();
   const [isAsking, setAsking] = useState(false);
   const leave = async () => {
-    setAsking(false);
     await client.call('removeParticipant', { params: { id: conv, username: me } });
     inbox.refresh();
     await navigate({ to: '/' });
@@ -142,22 +124,14 @@ function Leave() {
       <Button variant="default" leftSection={<LogOut size={16} />} onClick={() => setAsking(true)}>
         {t('room.leave')}
       </Button>
-      <Modal
-        opened={isAsking}
-        onClose={() => setAsking(false)}
+      <ConfirmDialog
+        isOpen={isAsking}
         title={t('room.leaveTitle')}
-        closeButtonProps={{ 'aria-label': t('app.close') }}
-      >
-        <Text mb="md">{t('room.leaveWhat')}</Text>
-        <Group justify="flex-end">
-          <Button variant="default" data-autofocus onClick={() => setAsking(false)}>
-            {t('app.cancel')}
-          </Button>
-          <Button color="red.9" onClick={() => void leave().catch(complain)}>
-            {t('room.leave')}
-          </Button>
-        </Group>
-      </Modal>
+        words={t('room.leaveWhat')}
+        action={t('room.leave')}
+        onConfirm={() => void leave().catch(complain)}
+        onClose={() => setAsking(false)}
+      />
     </>
   );
 }

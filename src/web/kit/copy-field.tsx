@@ -1,0 +1,37 @@
+/** A link to hand on: a field that is read, with a button that copies it where the browser lends the clipboard. */
+import { ActionIcon, Text, TextInput } from '@mantine/core';
+import { useClipboard } from '@mantine/hooks';
+import { Check, Copy } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+
+interface CopyFieldProps {
+  readonly label: string;
+  readonly description: string;
+  readonly value: string;
+}
+
+export function CopyField({ label, description, value }: CopyFieldProps) {
+  const { t } = useTranslation();
+  const clipboard = useClipboard();
+  return (
+    <div>
+      <TextInput
+        label={label}
+        description={description}
+        value={value}
+        readOnly
+        rightSection={
+          // Browsers lend it to pages that came over TLS, or from this machine.
+          'clipboard' in navigator && (
+            <ActionIcon variant="subtle" aria-label={t('app.copyLink')} onClick={() => clipboard.copy(value)}>
+              {clipboard.copied ? <Check size={16} /> : <Copy size={16} />}
+            </ActionIcon>
+          )
+        }
+      />
+      <Text size="sm" role="status">
+        {clipboard.copied ? t('app.copied') : ''}
+      </Text>
+    </div>
+  );
+}
