@@ -113,12 +113,8 @@ async function main(): Promise<void> {
   const files = certificateFilesOf(config);
   let certificate = files === undefined ? undefined : await CertificateWatch.open({ files, log });
   const lock = await lockFolder(folder);
-  const { manifest, setAside, words } = await openServed(folder, lock, {
-    archive: config.logArchive ?? null,
-    lanes: config.lanes,
-    log,
-    now: release.startedAt,
-  });
+  const opening = { archive: config.logArchive ?? null, lanes: config.lanes, log, now: release.startedAt };
+  const { manifest, setAside, words } = await openServed(folder, lock, opening);
   const renewal = await makeRenewal(config, folder, log);
   if (renewal !== undefined) certificate = await CertificateWatch.open({ files: renewal.files, log });
   const accounts = await Accounts.open(folder, words);
