@@ -7,7 +7,7 @@
  * and goes on from the log. An archive that takes nothing for too long has a gap, which is known, and begins again behind it.
  */
 import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
-import { constants, existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { constants, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -161,6 +161,7 @@ export class LogArchive {
     if (before !== undefined && before.position > log.end) setAside(archive.#folder);
     else if (before !== undefined && missing === undefined) options.word?.addGap();
     archive.#at = before?.at ?? 0;
+    if (before === undefined) archive.#beginNow(log.end);
     for (const { batch, position, stamp } of missing ?? []) {
       archive.add(position, batch, Math.min(timeBehind(archive.#at, stamp), Date.now()));
     }
@@ -292,6 +293,20 @@ export class LogArchive {
     }
     file.bytes += bytes.length;
     if (file.bytes > ARCHIVE_FILE_BYTES || Date.now() - file.begun > ARCHIVE_FILE_MILLIS) await this.#letGo();
+  }
+
+  /** Says where the archive of a log begins, so that whoever goes on behind a kill knows. What fails is told by the first flush. */
+  #beginNow(from: number): void {
+    const head = { ...this.#options, id: this.#id, from, at: Date.now() };
+    try {
+      for (const folder of [dirname(this.#folder), this.#folder]) {
+        if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+      }
+      const path = join(this.#folder, archiveFileName(head));
+      writeFileSync(path, encodeArchiveHead(head), { mode: 0o600, flag: 'wx', flush: true });
+    } catch {
+      // As above.
+    }
   }
 
   async #begin(from: number): Promise<OpenFile> {
