@@ -1,5 +1,6 @@
 /** Whatever is wrong with a request, the answer is a code and a sentence, and nothing is stored (ERR, GOV). */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { MESSAGING_ROUTES } from '#src/protocol/routes.ts';
 import { type Route } from '#src/protocol/route.ts';
@@ -412,5 +413,9 @@ test('ERR-07 what is no HTTP/1.1 is answered by the socket library itself, as th
     assert.match(said, new RegExp(`^HTTP/1\\.1 ${status} `));
     assert.doesNotMatch(said, /x-service-protocol|"code"/i);
   }
+  const page = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8');
+  const [, said = ''] =
+    /\*\*What is no HTTP\/1\.1 to the messaging service\*\*[^.]* is answered ([\d, or]+) with/.exec(page) ?? [];
+  assert.deepEqual(said.match(/\d+/g)?.map(Number), odd.map(([, status]) => status).toSorted());
   assert.equal((await server.api(undefined, 'GET', '/healthz')).status, 200);
 });
