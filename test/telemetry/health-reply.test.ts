@@ -84,6 +84,8 @@ test('HLT-01 the rest of the body says what is running and how it fares', async 
     records: 6,
     commit: { p50_seconds: 0.00175, p99_seconds: 0.0024850000000000002 },
     commit_failures: 2,
+    archive_gaps: 0,
+    archive_lag_seconds: 0,
     faults: 2,
     lanes_set_aside: 2,
   });
