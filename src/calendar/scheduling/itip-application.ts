@@ -274,10 +274,14 @@ function answeredWithSeries(
   return copy.instances.flatMap((instance): [Property, Property][] => {
     const line = lineOf(recipients, instance.component, from);
     if (line === undefined || named.has(instance.key) || instance.isCancelled || !isServers(line)) return [];
-    if (reply.sequence < instance.askedSequence || said(line, 'PARTSTAT', UNANSWERED) === partstat) return [];
+    const isRepeated = said(line, 'PARTSTAT', UNANSWERED) === partstat;
+    if (reply.sequence < instance.askedSequence || (isRepeated && !isOutside(from))) return [];
     if (!isInPlace(instance, copy.object, zone) || (isOutside(from) && !isAsSeries(line))) return [];
+    const remarks = remarksOf(reply.component, from);
+    // The same answer once more is given with the series, too: the next one would find a time of its own here.
+    if (isRepeated) return [[line, withParameters(line, remarks)]];
     const answered = { PARTSTAT: partstat, 'SCHEDULE-STATUS': '2.0', RSVP: undefined, ...sentByIn(answer, from) };
-    return [[line, withParameters(line, { ...answered, ...remarksOf(reply.component, from) })]];
+    return [[line, withParameters(line, { ...answered, ...remarks })]];
   });
 }
 

@@ -273,6 +273,35 @@ test('answers count in the order in which they were given', async () => {
   assert.equal(await eves(), 'accepted');
 });
 
+test('CAL-03 an answer to a series is for an occurrence that was only renamed, however often it is given', async () => {
+  const { id } = await defaultCalendar(server, bob);
+  const made = await makeEntry(server, bob, id, {
+    ...{ title: 'Own', start_at: '2027-03-01T09:00:00Z', end_at: '2027-03-01T10:00:00Z', attendees: [`mailto:${EVE}`] },
+    rule: { frequency: 'weekly', count: 5 },
+  });
+  const renamed = { scope: 'this', recurrence_id: '20270308T090000Z', title: 'Special' };
+  const changed = await call(server, bob, 'PATCH', `/v1/calendars/${id}/entries/${made.id}`, renamed);
+  assert.equal(changed.status, 200, changed.text);
+  const eves = async () => {
+    const events = (await exported(server, bob)).replaceAll('\r\n ', '').split('BEGIN:VEVENT');
+    const own = events.filter((text) => text.includes(`UID:${made.uid}\r\n`));
+    return own.map((text) => /^ATTENDEE.*PARTSTAT=([A-Z-]+).*eve/im.exec(text)?.[1]);
+  };
+  const reply = (minute: number, said: string) => [
+    ...[`DTSTAMP:20261121T080${minute}00Z`, 'DTSTART:20270301T090000Z', 'SEQUENCE:9'],
+    ...[organizer('bob@example.org'), attendee(EVE, said)],
+  ];
+  for (const [minute, said] of [
+    [1, 'DECLINED'],
+    [2, 'DECLINED'],
+    [3, 'TENTATIVE'],
+    [4, 'ACCEPTED'],
+  ] as const) {
+    assert.equal(await send('REPLY', made.uid, reply(minute, said)), 'applied');
+    assert.deepEqual(await eves(), [said, said], `after answer ${minute}`);
+  }
+});
+
 test('CAL-03 a date that is left out raises SEQUENCE, and what was answered before still counts; what is moved does not', async () => {
   const { id } = await defaultCalendar(server, bob);
   const made = await makeEntry(server, bob, id, {
