@@ -286,13 +286,12 @@ test('LOG-01: what ended before the oldest backup leaves the archive, that of ot
   const files =
     readdirSync(copy, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.arc')).length / 2;
   assert.ok(files > logs.length, 'the server was started twice');
-  const ofEarlier = trimArchive(copy, backup);
-  assert.equal(ofEarlier.kept + ofEarlier.removed, 2 * files);
+  const stillThere = Number(trimArchive(copy, backup)['kept']);
   // A restore needs everything that has something; what only says where a log began may go.
   const nameOf = (path: string) => path.split('/').at(-1);
   for (const log of logs) assert.deepEqual(filesOf(log, copy).map(nameOf), filesOf(log).map(nameOf), log);
   const { kept, removed } = trimArchive(copy, later);
-  assert.deepEqual({ kept, removed }, { kept: logs.length, removed: ofEarlier.kept - logs.length });
+  assert.deepEqual({ kept, removed }, { kept: logs.length, removed: stillThere - logs.length });
   assert.deepEqual(readdirSync(copy), [installation]);
   for (const log of logs) assert.equal(nameOf(allFilesOf(log, copy)[0] ?? ''), nameOf(allFilesOf(log).at(-1) ?? ''));
 });
