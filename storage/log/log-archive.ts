@@ -193,7 +193,8 @@ export class LogArchive {
   /** Writes what waits, as far as that takes no longer than the end of a server may. */
   async close(): Promise<void> {
     clearTimeout(this.#beat);
-    if (this.#file !== undefined || this.#waiting.length > 0) this.mark(this.#end);
+    // A server that ends in order says of every log how far its archive reaches, also of one to which nothing was written.
+    if (this.#options.word !== undefined || this.#file !== undefined || this.#waiting.length > 0) this.mark(this.#end);
     this.#isClosing = true;
     clearTimeout(this.#timer);
     const written = (async () => {
