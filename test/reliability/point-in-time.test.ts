@@ -214,24 +214,24 @@ test('LOG-01: what an archive lacks is refused with a sentence, and nothing is w
     renameSync(join(folder, installation), join(folder, 'AAAAAAAAAAAAAAAA'));
   });
   await refused(instant, foreign, /is the archive of another installation/);
-  // Its first file has the instant; the next one goes on where that ends.
   const busy = `lane-0${laneOf(scene.rooms[0]?.id ?? '', LANES)}`;
-  const [name = ''] = filesOf(busy);
+  // Which of its files has the instant is a matter of when they were begun.
   const damaged = copy((folder) => {
-    const [path = ''] = filesOf(busy, folder);
-    const bytes = readFileSync(path);
-    bytes[ARCHIVE_HEAD_BYTES + 200] = (bytes[ARCHIVE_HEAD_BYTES + 200] ?? 0) ^ 1;
-    writeFileSync(path, bytes);
+    for (const path of filesOf(busy, folder)) {
+      const bytes = readFileSync(path);
+      bytes[ARCHIVE_HEAD_BYTES + 200] = (bytes[ARCHIVE_HEAD_BYTES + 200] ?? 0) ^ 1;
+      writeFileSync(path, bytes);
+    }
   });
-  await refused(instant, damaged, new RegExp(`${busy}/${name.split('/').at(-1)} is damaged at byte \\d+\\.`));
+  await refused(instant, damaged, new RegExp(`${busy}/\\S+\\.arc is damaged at byte \\d+\\.`));
   const misplaced = copy((folder) => {
-    const other = filesOf(busy === 'lane-00' ? 'lane-01' : 'lane-00', folder)[0] ?? '';
-    const bytes = readFileSync(other);
-    const [path = ''] = filesOf(busy, folder);
-    writeFileSync(path, bytes);
+    const other = readFileSync(filesOf(busy === 'lane-00' ? 'lane-01' : 'lane-00', folder)[0] ?? '');
+    for (const path of filesOf(busy, folder)) writeFileSync(path, other);
   });
   await refused(instant, misplaced, /is of lane-0\d of the installation .*: it was put there from elsewhere\./);
-  const holed = copy((folder) => rmSync(filesOf(busy, folder)[0] ?? ''));
+  const holed = copy((folder) => {
+    for (const path of filesOf(busy, folder).slice(0, -1)) rmSync(path);
+  });
   await refused(instant, holed, new RegExp(`^The archive lacks what ${busy} took between 20\\S+Z and 20\\S+Z:`));
   const begun = copy((folder) => {
     for (const path of allFilesOf(busy, folder).slice(0, -1)) rmSync(path);
