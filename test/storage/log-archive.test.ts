@@ -116,6 +116,24 @@ test('LOG-01: an archive that takes nothing for too long has a gap, which no res
   assert.match(said, /^The archive lacks what lane-00 took between 2\S+Z and 2\S+Z: restore to an instant before that/);
 });
 
+test('LOG-01: what is more than may wait leaves a gap within a file, which no restore crosses either', async (t) => {
+  const { archive, files, open, status } = place(t);
+  mkdirSync(archive);
+  const environment = open({ pendingBytesMax: 4_096 });
+  const id = idOf(environment);
+  await environment.commit(put('first'));
+  await until(() => readAll(files(), id).values.length === 1, 'the first to be archived');
+  const before = files();
+  await environment.commit(put('x'.repeat(5_000)));
+  assert.equal(status().gaps, 1);
+  await environment.commit(put('behind the gap'));
+  await environment.close();
+  assert.deepEqual(files(), before, 'no other file was begun');
+  const { said, values } = readAll(files(), id);
+  assert.deepEqual(values, ['first']);
+  assert.match(said, /^The archive lacks what lane-00 took between 2\S+Z and 2\S+Z: /);
+});
+
 test('LOG-01: what a killed server had not archived comes from its log, with its time, behind a torn end', async (t) => {
   const { archive, files, folder, open } = place(t);
   mkdirSync(archive);
