@@ -134,6 +134,19 @@ test('LOG-01: what is more than may wait leaves a gap within a file, which no re
   assert.match(said, /^The archive lacks what lane-00 took between 2\S+Z and 2\S+Z: /);
 });
 
+test('LOG-01: a server that ends in order says of a log to which nothing was written how far its archive reaches', async (t) => {
+  const { archive, files, open } = place(t);
+  mkdirSync(archive);
+  // Nothing is said while it runs.
+  const environment = open({ flushMillis: 3_600_000 });
+  const id = idOf(environment);
+  const before = Date.now();
+  await until(() => Date.now() > before + 1, 'the clock to go on');
+  await environment.close();
+  const [, reaches = ''] = /^The archive of lane-00 reaches to (\S+Z): /.exec(readAll(files(), id).said) ?? [];
+  assert.ok(Date.parse(reaches) >= before, `${reaches}, and it ended behind ${new Date(before).toISOString()}`);
+});
+
 test('LOG-01: what a killed server had not archived comes from its log, with its time, behind a torn end', async (t) => {
   const { archive, files, folder, open } = place(t);
   mkdirSync(archive);
