@@ -163,7 +163,9 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     await eventOf(alice, 'Rope check').waitFor({ state: 'hidden' });
   });
 
-  test('a series is moved and deleted as one event, with those that follow, and as a whole', async () => {
+  test('a series is moved and deleted as one event, with those that follow, and as a whole', async (t) => {
+    // The next ones look at this week, however this one ends.
+    t.after(async () => await alice.getByLabel('Go to a day').fill(day(1)));
     const made = await makeEntry(server, accounts.alice, ofAlice.id, {
       title: 'Watch',
       local_start: `${day(0)}T13:00:00`,
@@ -201,7 +203,8 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     await answerScope(alice, 'This and the following events');
     await alice.getByText('Moved.', { exact: true }).waitFor();
     await alice.unroute(/\/entries\?from=/, readLate);
-    assert.deepEqual(new Set(said), new Set([0]), 'done is said before it is shown');
+    // Behind the first, readings come that the change itself announced.
+    assert.equal(said[0], 0, 'done is said before it is shown');
     assert.deepEqual(await starts(), [`${day(1)}T12:00`, `${day(9)}T12:00`, `${day(17)}T12:00`, `${day(24)}T11:00`]);
     await openEvent(alice, 'Watch');
     await dialogOf(alice)
@@ -221,7 +224,6 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     await answerScope(alice, 'This and the following events');
     await until(async () => (await starts()).length === 2, 'those that follow to be deleted');
     await remove(made);
-    await alice.getByLabel('Go to a day').fill(day(1));
   });
 
   test('an event is drawn into the grid, and what was written is not lost by a slip', async () => {
