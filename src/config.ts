@@ -22,6 +22,9 @@ const proxy = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 const isProxyList = (text: string) =>
   text === '' || text.split(',').every((part) => proxy.safeParse(part.trim()).success);
 
+const isNatsList = (text: string) =>
+  text === '' || text.split(',').every((part) => /^(?:nats|tls):\/\/[^\s,@]+$/.test(part.trim()));
+
 /** A name that an authority can look up: two labels at least, and no wildcard, which HTTP-01 cannot prove. */
 const PUBLIC_NAME = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 const ACME_NAMES_MAX = 20;
@@ -81,6 +84,32 @@ export const SETTINGS = {
     schema: filePath,
     default: undefined,
     say: 'Folder to which everything that is committed is copied within a second, so that a backup can be restored to any instant behind it. You make it, on another disk; off without it. What it holds is as private as the data.',
+  },
+  cluster: {
+    schema: z.string().refine(isNatsList, 'must be URLs of NATS servers, nats:// or tls://, separated by commas'),
+    default: '',
+    say: 'NATS servers with JetStream, as nats:// or tls:// URLs separated by commas: with them this host is one of several that serve one installation, and any of them may be lost. Three servers keep what is acknowledged. Without it this host is alone.',
+  },
+  clusterName: {
+    schema: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be 1 to 32 of a-z, 0-9 and -'),
+    default: 'parley',
+    say: 'Name of the installation on these NATS servers: the same on all its hosts, and of no other installation.',
+  },
+  clusterCredentialsFile: {
+    schema: filePath,
+    default: undefined,
+    isSecret: true,
+    say: 'File of what this host shows the NATS servers: credentials as `nsc` writes them, `user:password`, or a token. Whoever has it owns the installation.',
+  },
+  clusterStreamBytes: {
+    schema: whole(1_048_576, 1024 ** 4),
+    default: 256 * 1024 ** 2,
+    say: 'Bytes of changes that NATS keeps before the host that leads makes a snapshot of its files and has it forget what is in them: 256 MiB. A host that was away for longer takes the snapshot.',
+  },
+  hostId: {
+    schema: z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9-]{0,63}$/, 'must be 1 to 64 letters, digits and -'),
+    default: undefined,
+    say: 'What this host is called among those of the cluster. Made once and kept in the data folder without it.',
   },
   host: {
     schema: z.string().min(1),
@@ -433,6 +462,10 @@ function checkTogether(config: Config, given: ReadonlyMap<keyof Settings, unknow
   if (config.acmeNames !== '' && certificate !== undefined) {
     const names = `${variableOf('acmeNames')} and ${variableOf('tlsCertificateFile')}`;
     throw new ConfigError(`${names} are both set: the certificate is either ordered or yours.`);
+  }
+  if (config.acmeNames !== '' && config.cluster !== '') {
+    const names = `${variableOf('acmeNames')} and ${variableOf('cluster')}`;
+    throw new ConfigError(`${names} are both set: the hosts of a cluster show one certificate, which you put on each.`);
   }
   if (passphrase !== undefined && key === undefined) {
     throw new ConfigError(`${variableOf('tlsPassphraseFile')} is set, and ${variableOf('tlsKeyFile')} is missing.`);

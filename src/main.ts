@@ -8,18 +8,18 @@ import type { FastifyInstance } from 'fastify';
 import { Placement } from '#actors/runtime/placement.ts';
 import type { ShardSupervisor } from '#src/messaging/thread-services.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
-import type { SessionAnnouncer } from '#src/identity/credentials/revocations.ts';
 import { systemClock } from '#src/base/clock.ts';
+import { TrustedProxies } from '#src/limits/trusted-proxies.ts';
 import { type Config, ConfigError, readConfig } from '#src/config.ts';
 import { AttachmentKeys } from '#src/server/attachment-keys.ts';
 import { openCalendar, type CalendarOpeningOptions, type OpenCalendar } from '#src/calendar/calendar-opening.ts';
 import { filesOf } from '#src/calendar/ics/calendar-file.ts';
 import { erasePerson } from '#src/calendar/objects/person-erasure.ts';
 import { addManagementServices } from '#src/console/console.ts';
+import type { Leadership } from '#src/cluster/leadership.ts';
+import { untilServing } from '#src/cluster/phase.ts';
 import { originsOf } from '#src/http/cors.ts';
-import { makeControlHandlers } from '#src/server/control/control-commands.ts';
-import { backUpRunning } from '#src/server/live-backup.ts';
-import { listenForControl } from '#src/server/control/control-server.ts';
+import { listenForCommands } from '#src/server/control/running-commands.ts';
 import { loadConfiguredMasterKey } from '#src/server/configured-master-key.ts';
 import { makeLimiterMemory } from '#src/limits/bucket-table.ts';
 import { Limiter } from '#src/limits/limiter.ts';
@@ -53,16 +53,11 @@ import { readPushCredentials } from '#src/settings/push-credentials.ts';
 import { OwnData, type OwnDataOptions } from '#src/compliance/own-data/own-data.ts';
 import { addOwnDataRoute } from '#src/compliance/own-data/own-data-route.ts';
 import { addAccounts } from '#src/server/account/accounts.ts';
-import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
-import { Seeder } from '#src/server/seed.ts';
-import { makeRooms } from '#src/server/seeded-rooms.ts';
-import type { AuditArchive } from '#src/audit/audit-archive.ts';
 import type { ShownVendorToken } from '#src/protocol/sessions/shown-vendor-token.ts';
 import { printWelcome } from '#src/server/welcome.ts';
 import { addMailRoutes, makeOutbox, type MailServicesOptions } from '#src/calendar/mail/mail-services.ts';
 import { watchArchive } from '#src/monitoring/archive-watch.ts';
 import type { Base, Release } from '#src/server/base.ts';
-import type { FactorRemovals } from '#src/directory/factor-removals.ts';
 import type { Invitations } from '#src/directory/invitations.ts';
 import { METRICS_MILLIS, makeHealth } from '#src/server/health.ts';
 import { makeSupervisor, startShards, type ShardContext } from '#src/server/shard-supervision.ts';
@@ -92,7 +87,7 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 const release: Release = { version, startedAt: systemClock.now() };
 
 /** What is open, in the order in which it was opened; closed in the other. */
-type Closer = () => Promise<unknown> | undefined;
+type Closer = () => Promise<unknown> | undefined | void;
 
 /** Base URLs of the three services, as clients reach them. */
 interface Urls {
@@ -102,18 +97,22 @@ interface Urls {
 }
 
 async function main(): Promise<void> {
-  const config = readConfig(process.env);
+  const given = readConfig(process.env);
+  const environment = { ...process.env };
   // Threads get a copy of the environment, and none of them has a use for the key of the secrets.
   delete process.env['PARLEY_MASTER_KEY'];
-  const folder = resolve(config.data);
+  const folder = resolve(given.data);
   const recentLines = new RecentLines();
   const keep = (line: string) => recentLines.add(line);
-  const log = new Log({ level: config.logLevel, thread: 'main', clock: systemClock, keep });
+  const log = new Log({ level: given.logLevel, thread: 'main', clock: systemClock, keep });
   logConsole(log);
-  const files = certificateFilesOf(config);
+  const files = certificateFilesOf(given);
   let certificate = files === undefined ? undefined : await CertificateWatch.open({ files, log });
   const lock = await lockFolder(folder);
-  const opening = { archive: config.logArchive ?? null, lanes: config.lanes, log, now: release.startedAt };
+  const opening = { archive: given.logArchive ?? null, lanes: given.lanes, log, now: release.startedAt };
+  const serving = await untilServing({ certificate, config: given, environment, folder, lock, log, opening, version });
+  if (serving === undefined) return lock.release();
+  const { config, leadership } = serving;
   const { manifest, setAside, words } = await openServed(folder, lock, opening);
   const renewal = await makeRenewal(config, folder, log);
   if (renewal !== undefined) certificate = await CertificateWatch.open({ files: renewal.files, log });
@@ -131,17 +130,22 @@ async function main(): Promise<void> {
   const limits = makeLimiterMemory();
   const limiter = new Limiter(limits, makePolicies(config));
   const parts = { accounts, tokens, placement, backups, words, limits, limiter, log, recentLines, metrics };
-  const base: Base = { config, certificate, renewal: renewal?.renewal, folder, manifest, setAside, ...parts };
+  const hosts = new TrustedProxies(config.trustedProxies, leadership?.others);
+  const base: Base = { config, certificate, hosts, renewal: renewal?.renewal, folder, manifest, setAside, ...parts };
   const closers: Closer[] = [
     () => {
       lock.release();
       return undefined;
     },
+    // What the other threads wrote is out by then: another host may lead at once.
+    () => leadership?.stop(),
     () => accounts.close(),
   ];
   closers.push(watchArchive(words, config.logArchive, log));
+  if (leadership !== undefined) metrics.supply(() => ({ cluster: leadership.metrics }));
+  leadership?.keepShort({ folder, lanes: manifest.lanes, words });
   try {
-    const served = await serve(base, closers);
+    const served = await serve(base, closers, leadership);
     // Whoever starts a server may stop it as soon as it says that it is ready.
     stopOnSignals(base, closers);
     await sayReady(base, served);
@@ -158,7 +162,7 @@ interface Served {
 }
 
 /** Opens the listeners and the control socket. */
-async function serve(base: Base, closers: Closer[]): Promise<Served> {
+async function serve(base: Base, closers: Closer[], leadership: Leadership | undefined): Promise<Served> {
   const { accounts, config, limiter, metrics, log, manifest, tokens } = base;
   const urls: Urls = { coordinator: '', messaging: '', calendar: '' };
   // Known once the coordinator listens; nobody calls before.
@@ -174,7 +178,7 @@ async function serve(base: Base, closers: Closer[]): Promise<Served> {
   const vendorRefused = (shown: ShownVendorToken) => management.vendorRefusals.note(shown);
   const allowsOrigin = (origin: string) => origins.has(origin);
   const shown = base.certificate?.current;
-  const surface = { config, certificate: shown, limiter, log, health, allowsOrigin, vendorRefused };
+  const surface = { config, certificate: shown, hosts: base.hosts, limiter, log, health, allowsOrigin, vendorRefused };
   const { attachments, lanes } = openStores(base, closers);
   const coordinator = await makeCoordinator({
     ...surface,
@@ -224,8 +228,17 @@ async function serve(base: Base, closers: Closer[]): Promise<Served> {
   const shardParts = { ...management, attachmentKeys, changes, health, ...stated, supervisor, vendorRefused };
   urls.messaging = await startMessaging(base, closers, shardParts);
   followCertificate(base, closers, [coordinator.app, calendar], changes.announceCertificate);
-  const control = await listenForCommands(base, { ...management, changes, coordinator, announcer, supervisor, urls });
+  leadership?.follow((addresses) => {
+    base.hosts.setHosts(addresses);
+    void changes.announceHosts({ addresses });
+  });
+  const control = await listenForCommands(base, {
+    ...{ ...management, announcer, changes, coordinator, supervisor },
+    coordinatorBase: () => urls.coordinator,
+    status: () => ({ ...statusOf(base, urls), ...leadership?.status }),
+  });
   closers.push(() => control.close());
+  closers.push(() => leadership?.giveUp());
   plantBugsOnSignal(supervisor, base.placement.shards);
   return { invitations: coordinator.invitations, urls: { ...urls, lmtp } };
 }
@@ -475,48 +488,6 @@ function openStores(base: Base, closers: Closer[]): { readonly attachments: Atta
     () => attachments.close(),
   );
   return { attachments, lanes };
-}
-
-/** Opens the control socket, by which the `parley` command reaches this server. */
-async function listenForCommands(base: Base, parts: CommandParts): ReturnType<typeof listenForControl> {
-  const { accounts, config, folder, log, tokens } = base;
-  const { announcer, auditArchive, changes, coordinator, supervisor, urls } = parts;
-  const seeder = new Seeder({
-    accounts,
-    passwords: coordinator.passwords,
-    tokens,
-    announcer,
-    clock: systemClock,
-    makeRooms: (plans) => makeRooms(supervisor, plans),
-  });
-  const handlers = makeControlHandlers({
-    people: coordinator.people,
-    invitations: coordinator.invitations,
-    passwordResets: coordinator.passwordResets,
-    factorRemovals: parts.factorRemovals,
-    seeder,
-    coordinatorBase: () => urls.coordinator,
-    status: async () => statusOf(base, urls),
-    exportAudit: async (out) => ({ ...(await auditArchive.export(out, { actor: 'command', address: null })) }),
-    rotateKeys: async (atOnce) =>
-      await rotateSigningKeys(
-        { accounts, clock: systemClock, config, tokens, announce: changes.announceSigningKeys },
-        atOnce,
-      ),
-    backup: (out, earlier) => backUpRunning({ ...base, supervisor }, out, earlier),
-  });
-  return await listenForControl(folder, handlers, log);
-}
-
-/** What the commands act on. */
-interface CommandParts {
-  readonly factorRemovals: FactorRemovals;
-  readonly auditArchive: Pick<AuditArchive, 'export'>;
-  readonly announcer: SessionAnnouncer;
-  readonly changes: ReturnType<typeof makeChangeAnnouncers>;
-  readonly coordinator: Coordinator;
-  readonly supervisor: ShardSupervisor;
-  readonly urls: Urls;
 }
 
 /** The lanes as this thread has them: to read alone. */

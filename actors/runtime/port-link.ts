@@ -24,7 +24,7 @@ export const TELLS_UNREAD_MAX = 100_000;
 /** Tells that are read before the other side is told so by a message of its own, which wakes it; any other takes it along. */
 export const READS_UNSENT_MAX = 1_000;
 /** How often deadlines are looked at. An ask may so wait this much longer than its deadline. */
-const SWEEP_MILLIS = 250;
+export const SWEEP_MILLIS = 250;
 
 type Item =
   | [type: 'ask', ask: number, to: string, due: number, body: unknown]

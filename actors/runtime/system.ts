@@ -7,6 +7,7 @@
  * later message makes it say. If the disk refuses, none of it is said and the actor is loaded anew.
  */
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
+import { LogUnavailable } from '#storage/engine/environment.ts';
 import type { Batch, Lane } from '#storage/engine/lane.ts';
 import { isStorageFault } from '#storage/engine/storage-fault.ts';
 import {
@@ -236,7 +237,7 @@ export class ActorSystem {
         for (const effect of effects) this.#perform(cell, effect, asker);
       },
       failed: (error) => {
-        asker?.settle(refused(isOutOfSpace(error) ? 'storage_full' : 'internal'));
+        asker?.settle(refused(codeOf(error)));
         if (cell.life !== life) return;
         this.#report.storageFailed(cell.address, error);
         this.#reset(cell);
@@ -322,6 +323,12 @@ export class ActorSystem {
       this.#cells.delete(address);
     }
   }
+}
+
+/** What an asker is told of a commit that failed. */
+function codeOf(error: Error): 'internal' | 'storage_full' | 'unavailable' {
+  if (error instanceof LogUnavailable) return 'unavailable';
+  return isOutOfSpace(error) ? 'storage_full' : 'internal';
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Cancellation } from './cancellation.ts';
 import type { Asker } from './cell.ts';
 import { monotonicMillis } from './monotonic.ts';
 import type { Placement } from './placement.ts';
-import { PortLink, type IncomingAsk, type LinkHandler } from './port-link.ts';
+import { PortLink, SWEEP_MILLIS, type IncomingAsk, type LinkHandler } from './port-link.ts';
 import type { ActorSystem, Outlet } from './system.ts';
 import {
   ServiceTable,
@@ -93,6 +93,9 @@ export class ThreadRuntime<Services extends ThreadServiceMaps> implements Outlet
   readonly #links = new Map<number, PortLink>();
   #parts: ThreadParts<Services> | undefined;
   #services: ServiceTable | undefined;
+  /** Asks of this thread to its own actors that are not answered. */
+  readonly #askedHere = new Set<Asker>();
+  #sweep: NodeJS.Timeout | undefined;
 
   constructor(options: ThreadRuntimeOptions) {
     this.shard = options.shard;
@@ -256,8 +259,27 @@ export class ThreadRuntime<Services extends ThreadServiceMaps> implements Outlet
       },
       settle: resolve,
     };
+    this.#waitHere(asker);
     this.deliverHere(to, message, asker);
-    return await promise;
+    const answer = await promise;
+    this.#askedHere.delete(asker);
+    return answer;
+  }
+
+  /** An ask of this thread is answered at its deadline, too: its actor may wait for a commit that hangs. */
+  #waitHere(asker: Asker): void {
+    this.#askedHere.add(asker);
+    this.#sweep ??= setInterval(() => this.#expireHere(), SWEEP_MILLIS).unref();
+  }
+
+  #expireHere(): void {
+    const now = monotonicMillis();
+    for (const asker of this.#askedHere) {
+      if (asker.due > now) continue;
+      this.#askedHere.delete(asker);
+      this.#parts?.report.timedOut();
+      asker.settle(refused('unavailable'));
+    }
   }
 
   async #askThread(thread: number, name: string, body: unknown, millis: number): Promise<Answer> {

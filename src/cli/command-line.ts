@@ -76,6 +76,11 @@ export const COMMANDS = {
     optional: { archive: 'FOLDER' },
     say: 'Removes from the archive of the logs what ended before a backup was begun: the oldest that is kept.',
   },
+  'cluster leave': {
+    takes: [],
+    options: {},
+    say: 'Makes the folder of a stopped host of a cluster an installation of its own, with all that it has. Its cluster takes it back as an empty folder only.',
+  },
   'audit export': {
     takes: [],
     options: { out: 'FILE' },

@@ -105,6 +105,11 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
     for (const [name, value] of Object.entries(trimmed)) say(`${name}: ${value}`);
     return EXIT.ok;
   },
+  'cluster leave': async (_line, config) => {
+    const { leaveCluster } = await import('./cluster-commands.ts');
+    say(`${config.data} left the cluster ${await leaveCluster(config)}. Start it without PARLEY_CLUSTER.`);
+    return EXIT.ok;
+  },
   check: async ({ flags, options: { archive } }, config) => {
     await assertStopped(config);
     if (flags.has('drop-damaged-logs')) await dropLogs(config.data, say);

@@ -10,6 +10,7 @@ import helmet from '@fastify/helmet';
 import { FastifyOtelInstrumentation } from '@fastify/otel';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isSoundJson } from '#src/base/json.ts';
+import { TrustedProxies } from '#src/limits/trusted-proxies.ts';
 import type { Config } from '#src/config.ts';
 import { HeldAnswers } from '#src/limits/held-answers.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
@@ -33,6 +34,8 @@ export type Health = (
 
 export interface HttpSurfaceOptions {
   readonly config: Pick<Config, 'protocolMin' | 'requestSeconds' | 'trustedProxies'>;
+  /** Whose word on where a request came from is believed; those that the settings name without it. */
+  readonly hosts?: Pick<TrustedProxies, 'has'>;
   /** What the listener shows over TLS; it speaks plain HTTP without one. */
   readonly certificate?: Certificate | undefined;
   readonly log: Logger;
@@ -72,12 +75,13 @@ declare module 'fastify' {
 export async function makeHttpSurface(options: HttpSurfaceOptions): Promise<FastifyInstance> {
   const { certificate, config } = options;
   const headers = versionHeaders(config.protocolMin);
+  const proxies = options.hosts ?? new TrustedProxies(config.trustedProxies);
   const app = Fastify({
     ...(certificate === undefined ? {} : { serverFactory: overTls(certificate, config) }),
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     // Nobody is believed to speak for another address but those the operator named.
-    trustProxy: config.trustedProxies === '' ? false : config.trustedProxies,
+    trustProxy: (address: string) => proxies.has(address),
     // Requests that arrive while the server drains are served; new connections are not taken.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -137,7 +141,7 @@ function overTls(certificate: Certificate, { requestSeconds }: Pick<Config, 'req
     }) as unknown as Server;
 }
 
-function versionHeaders(protocolMin: number): Readonly<Record<string, string>> {
+export function versionHeaders(protocolMin: number): Readonly<Record<string, string>> {
   return {
     [VERSION_HEADERS.service]: String(PROTOCOL_VERSION),
     [VERSION_HEADERS.serviceMin]: String(protocolMin),

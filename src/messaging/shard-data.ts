@@ -23,6 +23,8 @@ export interface ShardData {
   readonly config: Config;
   /** What the messaging port shows when the thread is started; changes are pushed. None: it speaks plain HTTP. */
   readonly certificate: Certificate | undefined;
+  /** Addresses of the other hosts of the cluster. */
+  readonly hosts: readonly string[];
   readonly epoch: string;
   /** What signs session tokens, and links to attachments and the tokens by which bots answer commands; changes are pushed. */
   readonly signingKeys: RingsOfKeys;

@@ -5,6 +5,7 @@ import type { ServiceHandlers } from '#actors/runtime/thread-services.ts';
 import type { SignatureKeys } from '#src/identity/credentials/signature-keys.ts';
 import type { Revocations } from '#src/identity/credentials/revocations.ts';
 import { unixSeconds } from '#src/base/clock.ts';
+import type { TrustedProxies } from '#src/limits/trusted-proxies.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import { encodeEvent, type EventType } from '#src/protocol/sockets/events.ts';
 import type { QuotaGate } from '#src/limits/quotas.ts';
@@ -43,6 +44,8 @@ export interface ShardParts {
   readonly media: { servers: MediaServers };
   readonly metrics: ThreadMetrics;
   readonly presence: RoomPresence;
+  /** Whose word on where a request came from is believed. */
+  readonly proxies: TrustedProxies;
   readonly pushes: PushDispatch;
   readonly quotas: QuotaGate;
   readonly retention: RetentionSweep;
@@ -67,6 +70,7 @@ export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServi
     media,
     metrics,
     presence,
+    proxies,
     pushes,
     quotas,
     retention,
@@ -77,6 +81,7 @@ export function makeShardServices(parts: ShardParts): ServiceHandlers<ShardServi
     ...sessionServices(parts),
     ...eventServices(parts),
     'certificate.changed': (certificate) => listener.renew(certificate),
+    'hosts.changed': ({ addresses }) => proxies.setHosts(addresses),
     'mediaServers.changed': (servers) => {
       media.servers = servers;
     },

@@ -13,6 +13,7 @@ import { Revocations } from '#src/identity/credentials/revocations.ts';
 import { SignatureKeys } from '#src/identity/credentials/signature-keys.ts';
 import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
 import { unixSeconds } from '#src/base/clock.ts';
+import { TrustedProxies } from '#src/limits/trusted-proxies.ts';
 import { AccessChecks } from './access/access-checks.ts';
 import { AccountRights } from './access/account-rights.ts';
 import { Authentication } from './access/authentication.ts';
@@ -109,12 +110,13 @@ const activity = new ActivityNotifier({
 });
 activity.watch(data.bots);
 const media = { servers: data.mediaServers };
+const proxies = new TrustedProxies(config.trustedProxies, data.hosts);
 const service: Service = {
   runtime,
   lanes,
   accounts,
   access,
-  addresses: new ClientAddresses(config.trustedProxies),
+  addresses: new ClientAddresses(proxies),
   presence,
   pushes,
   previews: makeLinkPreviews({ ...base, version: data.version }),
@@ -167,6 +169,7 @@ const others = {
   linkKeys,
   now,
   presence,
+  proxies,
   pushes,
   quotas,
   retention,

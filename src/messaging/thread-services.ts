@@ -61,6 +61,8 @@ export type MainServices = IntegrationServices & {
 export type ShardServices = AttachmentServices & {
   'bots.changed': { ask: { bots: BotSnapshot }; answer: null };
   'certificate.changed': { ask: Certificate; answer: null };
+  /** The other hosts of the cluster, which hand on what comes to them. */
+  'hosts.changed': { ask: { addresses: readonly string[] }; answer: null };
   'mediaServers.changed': { ask: MediaServers; answer: null };
   'objectStore.changed': { ask: ObjectStoreSettings | null; answer: null };
   'policies.changed': { ask: PolicySnapshot; answer: null };

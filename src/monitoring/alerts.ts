@@ -41,6 +41,9 @@ export const ALERT_KINDS = {
   archive_behind: {
     say: 'What is committed does not reach the archive of the logs, or something was left out of it: make a backup. The log says why.',
   },
+  cluster_host_away: {
+    say: 'A host of the cluster is away, far behind, or cannot store what the others have: one fewer may be lost.',
+  },
   redaction_failing: { say: 'De-personalised answers could not be given.' },
   break_glass_used: { say: 'The break-glass account was used.', lasting: 24 * 3_600_000 },
   subscription_disabled: {

@@ -1,4 +1,5 @@
 /** Where alerts come from: one source for each thing that is looked at, and the bounds beyond which it is a trouble. */
+import type { ClusterHost } from '#src/telemetry/health-body.ts';
 import type { LdapSyncFault } from '#src/directory/ldap-sync.ts';
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '#src/base/clock.ts';
@@ -57,6 +58,8 @@ export interface AlertSourcesOptions {
   readonly objectStoreFault?: (() => string | null) | undefined;
   /** Reads that found what is stored damaged, since the start, and lanes that are set aside. */
   readonly storageDamage: () => Promise<StorageDamage>;
+  /** The hosts of the cluster that are there; null where this host is alone. */
+  readonly clusterHosts: () => Promise<readonly ClusterHost[] | null>;
   /** De-personalised answers that failed since the start. */
   readonly redactionFailures: () => number;
 }
@@ -99,6 +102,7 @@ export function makeAlertSources(options: AlertSourcesOptions): AlertsOptions['s
       },
     },
     ...storageSources(options),
+    cluster: { kinds: ['cluster_host_away'], look: makeClusterLook(options.clusterHosts) },
     accounts: {
       kinds: ['accounts_filling'],
       look: () => accountsCondition(options.accountsUsedBytes()),
@@ -135,6 +139,30 @@ function storageSources({ storageDamage }: Pick<AlertSourcesOptions, 'storageDam
   return {
     storage: { kinds: ['storage_damaged'], look: async () => storageCondition(await storageDamage()) },
     archive: { kinds: ['archive_behind'], look: async () => archiveCondition(await storageDamage()) },
+  };
+}
+
+/** A host that lags by more than this is far behind. */
+const HOST_LAG_MILLIS_MAX = 5_000;
+
+/** Hosts that were there since the start and are not, and those that are not level. */
+function makeClusterLook(clusterHosts: AlertSourcesOptions['clusterHosts']): () => Promise<Condition[]> {
+  const seen = new Set<string>();
+  return async () => {
+    const hosts = await clusterHosts();
+    if (hosts === null) return [];
+    const there = new Set(hosts.map(({ host }) => host));
+    const away = [...seen].filter((host) => !there.has(host)).map((host) => ({ host, details: 'away' }));
+    for (const host of there) seen.add(host);
+    const behind = hosts.flatMap(({ host, lag_ms: lag, role }) => {
+      if (role === 'cannot_store') return [{ host, details: 'cannot store' }];
+      return lag > HOST_LAG_MILLIS_MAX ? [{ host, details: `${Math.round(lag / 1_000)} s behind` }] : [];
+    });
+    return [...away, ...behind].map(({ details, host }) => ({
+      kind: 'cluster_host_away',
+      subject: `host:${host}`,
+      details,
+    }));
   };
 }
 

@@ -1,6 +1,7 @@
 /** What the parts of the server are made from, open before any of them. */
 import type { Placement } from '#actors/runtime/placement.ts';
 import type { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
+import type { TrustedProxies } from '#src/limits/trusted-proxies.ts';
 import type { Config } from '#src/config.ts';
 import type { LimiterMemory } from '#src/limits/bucket-table.ts';
 import type { Limiter } from '#src/limits/limiter.ts';
@@ -19,6 +20,8 @@ export interface Base {
   readonly certificate: CertificateWatch | undefined;
   /** Keeps that certificate, where an ACME authority gives it. */
   readonly renewal: CertificateRenewal | undefined;
+  /** Whose word on where a request came from is believed. */
+  readonly hosts: TrustedProxies;
   readonly folder: string;
   readonly manifest: Manifest;
   /** Lanes that cannot be read, by their numbers. */

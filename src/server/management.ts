@@ -193,6 +193,7 @@ function makeAlerts(
     startedAt,
     commitP99Seconds,
     storageDamage: async () => (await health()).storage,
+    clusterHosts: async () => (await health()).cluster?.hosts ?? null,
     certificateEnd: () => settings.certificateEnd(),
     certificate,
     renewal: options.renewal,

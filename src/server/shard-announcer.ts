@@ -60,6 +60,7 @@ export function makeChangeAnnouncers(supervisor: ShardSupervisor) {
       const refused = answers.findIndex(({ ok }) => !ok);
       if (refused !== -1) throw new Error(`shard-${refused} did not take the certificate`);
     },
+    announceHosts: announcer('hosts.changed'),
     announceMediaServers: announcer('mediaServers.changed'),
     announceObjectStore: announcer('objectStore.changed'),
     announceSigningKeys: announcer('signingKeys.changed'),

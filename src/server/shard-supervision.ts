@@ -109,7 +109,7 @@ export async function startShards(
 
 /** What a shard is started with, read anew whenever one is; `callsOf` has the calls of the thread before it. */
 function makeShardData(
-  { accounts, backups, certificate, config, folder, limits, manifest, placement, setAside, words }: Base,
+  { accounts, backups, certificate, config, folder, hosts, limits, manifest, placement, setAside, words }: Base,
   { attachmentKeys, mediaServers, objectStore, origins, push, quotas, release, retention }: ShardContext,
   callsOf: (shard: number) => readonly CallRecord[],
 ): (shard: number) => ShardData {
@@ -126,6 +126,7 @@ function makeShardData(
     setAside,
     config: { ...config, masterKey: undefined, turnSecret: undefined },
     certificate: certificate?.current,
+    hosts: hosts.hosts,
     epoch: manifest.epoch,
     signingKeys: ringsOf(accounts),
     policies: readPolicySnapshot(accounts, readAsking(accounts, config)),

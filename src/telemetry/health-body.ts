@@ -16,6 +16,28 @@ interface Quantiles {
   readonly p99_seconds: number | null;
 }
 
+/** A host of the cluster, as it said within seconds. */
+export interface ClusterHost {
+  readonly host: string;
+  readonly role: string;
+  readonly lag_ms: number;
+}
+
+/** The cluster as a host that leads or follows it sees it. */
+export interface ClusterHealth {
+  readonly host: string;
+  readonly role: string;
+  /** Who leads; null while nobody does. */
+  readonly leader: string | null;
+  /** Of the host that leads. */
+  readonly term: number | null;
+  /** Whether NATS answered within the last seconds. */
+  readonly reached: boolean;
+  /** Milliseconds since what this host lacks was written. */
+  readonly lag_ms: number;
+  readonly hosts: readonly ClusterHost[];
+}
+
 export interface HealthBody {
   /** `degraded` when a thread did not answer: its sockets are not in the population. */
   readonly status: 'ok' | 'degraded';
@@ -27,6 +49,8 @@ export interface HealthBody {
     readonly missing: readonly string[];
     readonly restarts: Counts;
   };
+  /** Null where this host is alone. */
+  readonly cluster: ClusterHealth | null;
   readonly clients: Population;
   /** HTTP requests by the protocol version the client stated: clients that hold no socket show here only. */
   readonly requests_by_version: Counts;
@@ -83,6 +107,7 @@ export function healthBody(metrics: MetricSnapshot, gathered: Gathered, installa
       missing: gathered.missing,
       restarts: by('parley_threads_restarts_total', 'thread'),
     },
+    cluster: clusterOf(metrics),
     clients,
     requests_by_version: by('parley_protocol_client_requests_total', 'version'),
     refusals: by('parley_protocol_refusals_total', 'code'),
@@ -123,6 +148,20 @@ export function healthBody(metrics: MetricSnapshot, gathered: Gathered, installa
       heap_bytes: by('parley_threads_heap_used_bytes', 'thread'),
     },
   };
+}
+
+/** What the host that leads knows of its cluster. */
+function clusterOf({ scalars }: MetricSnapshot): ClusterHealth | null {
+  const [term] = scalars.parley_cluster_term ?? [];
+  if (term === undefined) return null;
+  const hosts = (scalars.parley_cluster_host_lag_seconds ?? []).map(({ labels: [host = '', role = ''], value }) => ({
+    host,
+    role,
+    lag_ms: value * 1_000,
+  }));
+  const [host = ''] = term.labels;
+  const reached = scalars.parley_cluster_reached?.[0]?.value === 1;
+  return { host, role: 'leads', leader: host, term: term.value, reached, lag_ms: 0, hosts };
 }
 
 /** Sums of a metric by one of its labels, in the order of the label's values. */

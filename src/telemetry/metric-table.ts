@@ -282,6 +282,21 @@ export const METRICS = {
     labels: [],
     bounds: LATENCY_SECONDS,
   },
+  parley_cluster_term: {
+    type: 'gauge',
+    help: 'The term in which this host leads its cluster; no sample where it is alone.',
+    labels: ['host'],
+  },
+  parley_cluster_reached: {
+    type: 'gauge',
+    help: 'Whether NATS answered this host within the last seconds: 1, or 0 where nothing can be changed; no sample where it is alone.',
+    labels: [],
+  },
+  parley_cluster_host_lag_seconds: {
+    type: 'gauge',
+    help: 'For each host of the cluster that is there: how long ago what it lacks was written, by its own word; 0 where it lacks nothing.',
+    labels: ['host', 'role'],
+  },
   parley_storage_archive_gaps_total: {
     type: 'counter',
     help: 'Times that the archive of the logs left something out, since the start: nothing before the next backup is restored across them.',

@@ -53,6 +53,8 @@ export interface SuppliedMetrics {
   readonly lanesSetAside?: number;
   /** How far the archive of the logs is behind, and how often it left something out since the start: of the main thread. */
   readonly archive?: { readonly lagMillis: number; readonly gaps: number };
+  /** Figures of the cluster, as they are told: of the main thread. */
+  readonly cluster?: Readonly<Partial<Record<ScalarName, Sample[]>>>;
   /** Since the thread began. */
   readonly droppedLogLines?: number;
   /** Calls that are live, by state, and that ended since the thread began, by result. */
@@ -322,6 +324,7 @@ export class ThreadMetrics {
       ...supplied.find(({ previews }) => previews !== undefined)?.previews,
       ...supplied.find(({ subscriptions }) => subscriptions !== undefined)?.subscriptions,
       ...supplied.find(({ tls }) => tls !== undefined)?.tls,
+      ...supplied.find(({ cluster }) => cluster !== undefined)?.cluster,
       parley_storage_lanes_set_aside: oneSample(sum(({ lanesSetAside }) => lanesSetAside)),
       parley_storage_archive_lag_seconds: oneSample(sum(({ archive }) => archive?.lagMillis) / 1_000),
       parley_storage_archive_gaps_total: oneSample(sum(({ archive }) => archive?.gaps)),

@@ -36,6 +36,9 @@ import {
 } from './blobs.ts';
 import type { DurableWords } from '../engine/folder-logs.ts';
 import { ChangeQueue } from '../engine/change-queue.ts';
+import { LogUnavailable } from '../engine/environment.ts';
+import { readClusterPlace } from '../engine/cluster-place.ts';
+import { ContentCopies } from './content-copies.ts';
 import { ContentClaims } from './content-claims.ts';
 import { CONTENT_NAME } from './content-hash.ts';
 import { key, lastPart, numberValue, under } from '../engine/keys.ts';
@@ -87,6 +90,8 @@ export interface WholeUpload {
 export class Attachments extends AttachmentReader {
   readonly #folder: string;
   readonly #options: AttachmentsOptions;
+  /** Where the other hosts of a cluster get contents from. */
+  readonly #copies: ContentCopies | undefined;
   /** Attachment → how many messages with it are being posted, and until when it stays if none of them is heard of. */
   readonly #holds = new Map<string, { readonly posts: number; readonly until: number }>();
   readonly #contents: ContentClaims;
@@ -100,6 +105,8 @@ export class Attachments extends AttachmentReader {
     super(environment);
     this.#folder = folder;
     this.#options = options;
+    const place = readClusterPlace(folder);
+    this.#copies = place && new ContentCopies(place);
     this.#contents = new ContentClaims(
       async (name) => await this.#removeContent(name),
       (name) => this.usesContent(name),
@@ -153,6 +160,7 @@ export class Attachments extends AttachmentReader {
     await this.admission.use(id, async ({ owner, bytes, createdAt }) => {
       await this.#contents.claim(hash, async () => {
         await takeUpload(this.#folder, id, hash);
+        await this.#copies?.put(this.#folder, hash);
         await this.#queue.change((draft) => {
           draft.begin({ id, owner, name, bytes, createdAt, type, hash });
         });
@@ -164,7 +172,10 @@ export class Attachments extends AttachmentReader {
   /** Makes an upload whose bytes are all on disk an attachment. Doing it again changes nothing. */
   async finish(id: string, hash: string, type: string): Promise<void> {
     await this.#contents.claim(hash, async () => {
-      if (this.find(id)?.hash === undefined) await adoptUpload(this.#folder, id, hash);
+      if (this.find(id)?.hash === undefined) {
+        await adoptUpload(this.#folder, id, hash);
+        await this.#copies?.put(this.#folder, hash);
+      }
       await this.#queue.change((draft) => {
         const record = draft.find(id);
         if (record === undefined) throw new Refusal('attachment_not_found');
@@ -226,6 +237,7 @@ export class Attachments extends AttachmentReader {
       const records = ids.flatMap((id) => this.find(id) ?? []);
       if (records.length > 0) {
         await adoptFile(this.#folder, sealedBlobPath(this.#folder, hash), name);
+        await this.#copies?.put(this.#folder, name);
         await this.#commit(
           records.flatMap((record): AttachmentWrite[] => [
             { table: 'attachments', key: key(record.id), value: attachmentRecord.encode({ ...record, hash: name }) },
@@ -258,6 +270,7 @@ export class Attachments extends AttachmentReader {
         { table: 'placed', key: key(name), value: key(object) },
       ]);
       await removeFile(blobPath(this.#folder, name));
+      this.#copies?.remove(name);
       return true;
     });
   }
@@ -274,6 +287,7 @@ export class Attachments extends AttachmentReader {
     await this.#inTurn(async () => {
       if (!this.usesContent(name) || this.objectOf(name) !== object) return;
       await adoptFile(this.#folder, source, name);
+      await this.#copies?.put(this.#folder, name);
       await this.#commit([
         { table: 'placed', key: key(name), value: null },
         { table: 'doomed', key: key(object), value: numberValue(this.#options.now() + keptMillis) },
@@ -385,6 +399,7 @@ export class Attachments extends AttachmentReader {
   /** Waits for what is under way and closes the file. */
   override async close(): Promise<void> {
     await this.settle();
+    await this.#copies?.close();
     await super.close();
   }
 
@@ -407,6 +422,7 @@ export class Attachments extends AttachmentReader {
   /** From the disk at once; the object that a content has is written down to go, in case the store is not there. */
   async #removeContent(name: string): Promise<void> {
     await removeBlob(this.#folder, name);
+    this.#copies?.remove(name);
     const object = this.objectOf(name);
     if (object === undefined) return;
     await this.#commit([
@@ -443,12 +459,12 @@ export class Attachments extends AttachmentReader {
     });
   }
 
-  /** @throws Refusal `storage_full`. */
+  /** @throws Refusal `storage_full`, `unavailable`. */
   async #commit(writes: readonly AttachmentWrite[]): Promise<void> {
     try {
       await this.environment.commit(writes);
-    } catch {
-      throw new Refusal('storage_full');
+    } catch (error) {
+      throw new Refusal(error instanceof LogUnavailable ? 'unavailable' : 'storage_full');
     }
     this.environment.refresh();
   }

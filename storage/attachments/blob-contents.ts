@@ -1,6 +1,7 @@
 /** Contents of attachments as their readers get them: from this disk or from an object store, sealed or not. */
 import { constants } from 'node:fs';
 import { open, rm, type FileHandle } from 'node:fs/promises';
+import { readClusterPlace } from '../engine/cluster-place.ts';
 import { blobPath } from './blobs.ts';
 import {
   chunkAt,
@@ -15,6 +16,7 @@ import {
   type AttachmentSealing,
   type OpenedContent,
 } from './blob-sealing.ts';
+import { ContentCopies } from './content-copies.ts';
 import { makeContentHash } from './content-hash.ts';
 import { OBJECT_READ_BYTES, type StoredObject } from './object-store.ts';
 
@@ -97,7 +99,7 @@ export class Content {
     find?: (name: string) => StoredObject | undefined,
   ): Promise<Content> {
     const keys = isSealedName(name) ? vault.keys : undefined;
-    const stored = await openStored(blobPath(folder, name), () => find?.(name));
+    const stored = await openStored(folder, name, () => find?.(name));
     try {
       return new Content(stored, keys === undefined ? undefined : await readHead(stored, name, keys));
     } catch (error) {
@@ -131,15 +133,29 @@ export class Content {
   }
 }
 
-async function openStored(path: string, find: () => StoredObject | undefined): Promise<StoredBytes> {
+async function openStored(folder: string, name: string, find: () => StoredObject | undefined): Promise<StoredBytes> {
+  const path = blobPath(folder, name);
   try {
     return await openFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     const object = find();
-    // One that came back between the two looks is a file by now.
-    return object === undefined ? await openFile(path) : openObject(object);
+    if (object !== undefined) return openObject(object);
+    // A host that has just begun to lead may lack what the others have. And one that came back between the two looks is a file by now.
+    await fetchMissing(folder, name);
+    return await openFile(path);
   }
+}
+
+/** The copies of the cluster that a folder is of, for this thread. */
+const copiesOf = new Map<string, ContentCopies>();
+
+async function fetchMissing(folder: string, name: string): Promise<void> {
+  const place = readClusterPlace(folder);
+  if (place === undefined) return;
+  const copies = copiesOf.get(folder) ?? new ContentCopies(place);
+  copiesOf.set(folder, copies);
+  await copies.bring(folder, name);
 }
 
 async function openFile(path: string): Promise<StoredBytes> {

@@ -4,7 +4,10 @@
  *     change ─► waiting ──► decided one after the other, each on a draft of those before ──► one commit ──► all answered
  */
 import { Refusal } from '#src/protocol/errors.ts';
-import type { Write } from './environment.ts';
+import { LogUnavailable, type Write } from './environment.ts';
+
+/** How long a commit may take before whoever waits for it is answered `unavailable`: the deadline of requests in general. */
+export const ANSWER_MILLIS = 10_000;
 
 /** What one change writes, by `table/key`. */
 export interface Draft<Table extends string> {
@@ -45,7 +48,7 @@ export class ChangeQueue<Table extends string, D extends Draft<Table>> {
   /**
    * Decides a change on a draft of everything before it; resolves with what `decide` returned once it is on disk.
    * What `decide` throws is the answer, and nothing of that change is stored.
-   * @throws Refusal `busy`, `storage_full` when the commit failed, or there is room for urgent changes only.
+   * @throws Refusal `busy`; `unavailable` when the commit hangs, or other hosts cannot be reached; `storage_full` when the commit failed, or there is room for urgent changes only.
    */
   async change<T>(decide: (draft: D) => T, { isUrgent = false }: ChangeUrgency = {}): Promise<T> {
     if (this.#waiting.length >= this.#options.waitingMax) throw new Refusal('busy');
@@ -97,6 +100,7 @@ export class ChangeQueue<Table extends string, D extends Draft<Table>> {
         answers.push(() => change.fail(error as Error));
       }
     }
+    const late = setInterval(() => this.#answerLate(changes), ANSWER_MILLIS);
     try {
       await this.#options.commit([...writes.values()]);
     } catch (error) {
@@ -106,8 +110,15 @@ export class ChangeQueue<Table extends string, D extends Draft<Table>> {
       failAll(fitAlone ? others : changes, error);
       if (fitAlone) await this.#commitAll(urgent);
       return;
+    } finally {
+      clearInterval(late);
     }
     for (const answer of answers) answer();
+  }
+
+  /** Whoever waits for a commit that hangs is told so, not knowing what becomes of it; what came behind it is not tried. */
+  #answerLate(changes: readonly Waiting<D>[]): void {
+    for (const change of [...changes, ...this.#waiting.splice(0)]) change.fail(new Refusal('unavailable'));
   }
 }
 
@@ -117,7 +128,7 @@ function partition<D>(changes: readonly Waiting<D>[]): [Waiting<D>[], Waiting<D>
 }
 
 function failAll(changes: readonly Waiting<never>[], cause: unknown): void {
-  const refusal = new Refusal('storage_full');
+  const refusal = new Refusal(cause instanceof LogUnavailable ? 'unavailable' : 'storage_full');
   refusal.cause = cause;
   for (const change of changes) change.fail(refusal);
 }

@@ -25,6 +25,7 @@ import type { Table, Write } from '../log/table.ts';
 import { FileRoom, pagesFor, type TreeStats } from './file-room.ts';
 
 export type { LogOptions } from '../log/log-store.ts';
+export { LogUnavailable } from '../log/replication.ts';
 export type { RangeOptions, Table, Write } from '../log/table.ts';
 
 export interface EnvironmentOptions {
@@ -134,6 +135,7 @@ export class Environment<Name extends string> {
     const store: LogStore = {
       path: this.path,
       place: (transaction) => placeIn(root.get(PLACE_KEY, transaction)),
+      stored: (table, itemKey) => this.#table(table).get(itemKey),
       putPlace: (place) => root.transactionSync(() => void root.put(PLACE_KEY, placeBytes(place))),
       commit: async (writes, place) => await this.#store(writes, place),
       refresh: () => root.resetReadTxn(),
@@ -233,6 +235,12 @@ export class Environment<Name extends string> {
       if (Date.now() > until) return [...overlay.writes()];
       await sleep(5);
     }
+  }
+
+  /** What stands in a table that this environment was not opened with, as all that was committed here has it. */
+  lookUp(table: string, itemKey: Buffer): Buffer | undefined {
+    const pending = this.#log?.view()?.overlay.get(table, itemKey);
+    return pending === undefined ? this.#table(table).get(itemKey) : (pending.value ?? undefined);
   }
 
   /** What is in the log and not in LMDB: the last write to each key. */

@@ -4,7 +4,9 @@ import { ArchiveWord } from '../log/archive-word.ts';
 import { DurableWord } from '../log/durable-word.ts';
 import type { ArchiveOptions } from '../log/log-archive.ts';
 import type { LogOptions } from '../log/log-store.ts';
+import { StreamAppender } from '../stream/stream-appender.ts';
 import { readArchivePlace } from './archive-place.ts';
+import { readClusterPlace } from './cluster-place.ts';
 import { folderPaths } from './folder.ts';
 
 /** Logs beside those of the lanes. */
@@ -65,7 +67,12 @@ export function logOf(folder: string, log: LogName, access: LogOptions['access']
   const durable = words === undefined ? undefined : new DurableWord(words, at);
   const place = { folder: join(folderPaths(folder).logs, name), access, durable };
   if (access === 'read') return place;
-  return { ...place, archive: archiveOf(folder, log, words === undefined ? undefined : archiveWordOf(words, at)) };
+  const cluster = readClusterPlace(folder);
+  return {
+    ...place,
+    archive: archiveOf(folder, log, words === undefined ? undefined : archiveWordOf(words, at)),
+    replication: cluster && new StreamAppender(cluster, name),
+  };
 }
 
 /** The archive of a log, where the folder has one. */

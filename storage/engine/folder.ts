@@ -3,6 +3,8 @@
  *
  *     data/manifest.json      format, epoch, number of lanes; written once, rewritten by restore and migrations
  *     data/archive.json       where what the logs carry is archived, while it is; rewritten by each start
+ *     data/cluster.json       which cluster it is of, while it is (`cluster-place.ts`)
+ *     data/host.json          what this host of a cluster is called, where the settings do not say it
  *     data/stores.json        the installation, and which of the .mdb files it has (`stores.ts`)
  *     data/lock               a socket of the process that has the folder
  *     data/control.sock       the command's door to a running server
@@ -11,6 +13,7 @@
  *     data/attachments.mdb    what is known of attachments
  *     data/calendar.mdb       calendars and their entries
  *     data/log                what was committed last, a folder for each of these files (`segment-log.ts`)
+ *     data/snapshot           a snapshot of a cluster that is being made or taken (`storage/cluster/snapshots.ts`)
  *     data/uploads            attachments that are still arriving
  *     data/blobs              contents of attachments, by their hash
  *     data/acme               the certificate of an ACME authority, where one is ordered; in no backup
@@ -51,7 +54,10 @@ export type Manifest = z.infer<typeof manifestSchema>;
 export const folderPaths = (folder: string) => ({
   manifest: join(folder, 'manifest.json'),
   stores: join(folder, 'stores.json'),
+  snapshot: join(folder, 'snapshot'),
   archive: join(folder, 'archive.json'),
+  cluster: join(folder, 'cluster.json'),
+  host: join(folder, 'host.json'),
   lock: join(folder, 'lock'),
   control: join(folder, 'control.sock'),
   accounts: join(folder, 'accounts.mdb'),

@@ -2,6 +2,7 @@
 import type { DurableWord } from './durable-word.ts';
 import type { ArchiveOptions } from './log-archive.ts';
 import type { LogFiles } from './log-files.ts';
+import type { Replication } from './replication.ts';
 import type { ReadTransaction, Write } from './table.ts';
 
 /** How far an environment has its log, in the same commit as the data. */
@@ -18,6 +19,8 @@ export interface LogStore {
   /** The LMDB file, for sentences. */
   readonly path: string;
   place(transaction?: ReadTransaction): LogPlace | undefined;
+  /** What stands in a table as LMDB has it, for one that is read once. */
+  stored(table: string, key: Buffer): Buffer | undefined;
   /** Blocks until it is on disk. */
   putPlace(place: LogPlace): void;
   /** All of it in one transaction; resolves when it is on disk. */
@@ -39,4 +42,6 @@ export interface LogOptions {
   readonly turnMillis?: number;
   /** Where what the log carries is kept beyond it; for the writer. */
   readonly archive?: ArchiveOptions | undefined;
+  /** How other hosts get what the log carries; for the writer. */
+  readonly replication?: Replication | undefined;
 }

@@ -14,6 +14,7 @@ import { LogArchive, STAMP_MASK } from './log-archive.ts';
 import type { Write } from './table.ts';
 import type { LogOptions, LogPlace, LogStore } from './log-store.ts';
 import { Overlay, type View } from './overlay.ts';
+import { LogUnavailable, POSITION_KEY, REPLICATED_TABLE, type Replication } from './replication.ts';
 import { SegmentLog } from './segment-log.ts';
 
 /**
@@ -42,6 +43,7 @@ export class LogWriter {
   readonly #durable: DurableWord;
   readonly #id: Buffer;
   readonly #archive: LogArchive | undefined;
+  readonly #replication: Replication | undefined;
   readonly #overlay = new Overlay();
   /** What is in the overlay or before it: raised in one step with the overlay. */
   #position: number;
@@ -73,6 +75,10 @@ export class LogWriter {
         read: (after) => log.readIfThere(after),
         moved: () => this.#trim(),
       });
+    this.#replication = options.replication;
+    this.#replication?.begin(
+      this.#overlay.get(REPLICATED_TABLE, POSITION_KEY)?.value ?? store.stored(REPLICATED_TABLE, POSITION_KEY),
+    );
     if (this.#position > this.#applied) this.#schedule();
   }
 
@@ -84,10 +90,15 @@ export class LogWriter {
     this.#store.refresh();
   }
 
-  /** Resolves when the writes are durable and every thread reads them; rejects when none of them is there. */
+  /**
+   * Resolves when the writes are durable and every thread reads them; rejects when none of them is there.
+   * @throws LogUnavailable while other hosts cannot be reached, or when another one leads.
+   */
   async commit(writes: readonly Write[]): Promise<void> {
+    if (this.#replication?.isStalled === true) throw new LogUnavailable('The stream of the cluster does not answer.');
     await this.#inTurn(async () => {
-      if (this.#isRefused) await this.#storeInTurn(async () => await this.#storeWith(writes));
+      if (this.#replication !== undefined) await this.#replicate(this.#replication, writes);
+      else if (this.#isRefused) await this.#storeInTurn(async () => await this.#storeWith(writes));
       else await this.#append(writes);
     });
     if (this.#overlay.bytes > PENDING_BYTES_MAX) await this.#apply();
@@ -103,14 +114,34 @@ export class LogWriter {
   /** Brings everything to LMDB and leaves an empty log; where LMDB takes no more, the log keeps it. */
   async close(): Promise<void> {
     this.#isClosing = true;
+    this.#replication?.giveUp();
     clearTimeout(this.#turnTimer);
     await this.#inTurn(async () => await this.#goOn()).catch(() => undefined);
     await this.#applying;
     clearTimeout(this.#applyTimer);
     await this.#apply();
     await this.#archive?.close();
+    await this.#replication?.close();
     await this.#log.trim(this.#unneeded).catch(() => undefined);
     await this.#log.close();
+  }
+
+  /**
+   * What the stream has can no longer be taken back: a host that then cannot have it itself, or whose LMDB takes no more, resigns,
+   * and what it has of the stream it gets as any other.
+   */
+  async #replicate(replication: Replication, writes: readonly Write[]): Promise<void> {
+    if (this.#isRefused) {
+      replication.resign('its disk takes no more');
+      throw new Error('ENOSPC: the disk of this host takes no more');
+    }
+    const position = await replication.append(encodeBatch(writes));
+    try {
+      await this.#append([...writes, position]);
+    } catch (error) {
+      replication.resign((error as Error).message);
+      throw new LogUnavailable('This host could not keep what the others have.', { cause: error });
+    }
   }
 
   async #append(writes: readonly Write[]): Promise<void> {

@@ -12,6 +12,7 @@ import {
 import { Alerts, ALERTS_KEPT_MAX, CONDITIONS_MAX, type AlertsOptions, type Condition } from '#src/monitoring/alerts.ts';
 import { makeNodeServices } from '#src/hosts/node-services.ts';
 import type { Refusal } from '#src/protocol/errors.ts';
+import type { ClusterHost } from '#src/telemetry/health-body.ts';
 import { ACCOUNTS_MAP_BYTES } from '#storage/accounts/accounts-reader.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { openFolder } from '#storage/engine/folder.ts';
@@ -145,6 +146,7 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
   const { accounts, clock, folder } = await openAccounts(context);
   const { nodes } = makeNodeServices(accounts, clock);
   let [p99, failures]: [number | null, number] = [null, 0];
+  let hosts: readonly ClusterHost[] | null = null;
   let damage = { faults: 0, lanes_set_aside: 0, archive_gaps: 0, archive_lag_seconds: 0 };
   let used = 0;
   const options: AlertSourcesOptions = {
@@ -156,6 +158,7 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
     accountsUsedBytes: () => used,
     commitP99Seconds: async () => p99,
     storageDamage: async () => damage,
+    clusterHosts: async () => hosts,
     redactionFailures: () => failures,
   };
   const served = { chain: '', key: '', fingerprint: '', notAfter: clock.now() + 2 * CERTIFICATE_MILLIS_MIN };
@@ -208,6 +211,19 @@ test('the sources see silent nodes, low disks, ending certificates, slow commits
   assert.deepEqual(await look('archive'), [['archive_behind', 'server']]);
   damage = { ...damage, archive_lag_seconds: 0, archive_gaps: 1 };
   assert.deepEqual(await look('archive'), [['archive_behind', 'server']]);
+
+  assert.deepEqual(await look('cluster'), [], 'a host that is alone');
+  hosts = [
+    { host: 'one', role: 'leads', lag_ms: 0 },
+    { host: 'two', role: 'follows', lag_ms: 5_000 },
+  ];
+  assert.deepEqual(await look('cluster'), []);
+  hosts = [hosts[0] as ClusterHost, { host: 'two', role: 'follows', lag_ms: 5_001 }];
+  assert.deepEqual(await look('cluster'), [['cluster_host_away', 'host:two']]);
+  hosts = [hosts[0] as ClusterHost, { host: 'two', role: 'cannot_store', lag_ms: 0 }];
+  assert.deepEqual(await look('cluster'), [['cluster_host_away', 'host:two']]);
+  hosts = hosts.slice(0, 1);
+  assert.deepEqual(await look('cluster'), [['cluster_host_away', 'host:two']], 'one that was there and is not');
 
   assert.deepEqual(await look('accounts'), []);
   used = 0.8 * ACCOUNTS_MAP_BYTES;

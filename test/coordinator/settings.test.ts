@@ -234,6 +234,7 @@ test('a certificate goes with its key, and its end raises the alert', async (con
     accountsUsedBytes: () => 0,
     commitP99Seconds: async () => null,
     certificateEnd: () => settings.certificateEnd(),
+    clusterHosts: async () => null,
     storageDamage: async () => ({ faults: 0, lanes_set_aside: 0, archive_gaps: 0, archive_lag_seconds: 0 }),
     redactionFailures: () => 0,
   });

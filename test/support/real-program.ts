@@ -57,10 +57,10 @@ export class RealProgram {
     if (exitCode !== null) throw new Error(`${spawnfile} ended with ${exitCode}: ${this.#said}`);
   }
 
-  async stop(): Promise<void> {
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const gone = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
+    this.#child.kill(signal);
     await deadline(gone, PATIENCE_MILLIS, `${this.#child.spawnfile} to end`);
   }
 }

@@ -7,6 +7,11 @@ export const INSTALLATION = { version: '0.1.0', protocolMin: 0, startedAt: Date.
 export function busyThread(name: string): ThreadMetrics {
   const metrics = new ThreadMetrics(name);
   metrics.supply(() => ({
+    cluster: {
+      parley_cluster_term: [{ labels: ['one'], value: 7 }],
+      parley_cluster_reached: [{ labels: [], value: 1 }],
+      parley_cluster_host_lag_seconds: [{ labels: ['two', 'follows'], value: 0.5 }],
+    },
     activeActors: { conversation: 3, person: 2 },
     mailboxes: { system: 0, urgent: 1, main: 7, deepest: 4 },
     asksPending: 2,

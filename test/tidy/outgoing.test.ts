@@ -18,6 +18,7 @@ const PLATFORM = new Set(['node:dgram', 'node:http', 'node:http2', 'node:https',
 /** Packages that connect by themselves. */
 const LIBRARIES = new Set([
   '@aws-sdk/client-s3',
+  '@nats-io/transport-node',
   '@smithy/node-http-handler',
   'ldapts',
   'nodemailer',
@@ -31,6 +32,7 @@ const LIBRARIES = new Set([
 /** Source → why it connects, or loads what does, outside of the guard. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/cli/control-client.ts': 'the control socket of the data folder',
+  'src/cluster/pass-through.ts': 'the host that leads, by the address that the hosts of the cluster say',
   'src/identity/ldap/ldap-directory.ts':
     'filters and errors of the library; its connections are those of src/outgoing/ldap.ts',
   'src/identity/single-sign-on/sign-on-walks.ts': 'random texts and nothing else',
@@ -44,6 +46,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/push/apns.ts': 'HTTP/2, by the host check and the lookup of the guard',
   'src/push/web-push.ts': 'the library encrypts; the guard sends',
   'storage/engine/folder.ts': 'the lock of the data folder',
+  'storage/stream/subject-writer.ts': 'headers and nothing else',
+  'storage/stream/stream-connection.ts': 'NATS, which the operator names in the configuration of this host',
 };
 
 /** Not the server: what runs in browsers and in clients. */

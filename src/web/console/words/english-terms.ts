@@ -88,6 +88,8 @@ export const ENGLISH_TERMS = {
     'What is stored could not be read: restore a backup. The log says which file, or which message.',
   'alert.archive_behind':
     'What is committed does not reach the archive of the logs, or something was left out of it: make a backup.',
+  'alert.cluster_host_away':
+    'A host of the cluster is away, far behind, or cannot store what the others have: one fewer may be lost.',
   'alert.redaction_failing': 'De-personalised answers could not be given.',
   'alert.break_glass_used': 'The break-glass account was used.',
   'alert.subscription_disabled': 'An event subscription of a bot was disabled: its deliveries failed for three days.',

@@ -1,0 +1,216 @@
+/**
+ * How a host comes into its cluster, with a folder that has what the others have, up to where the stream goes on:
+ *
+ *     nobody was there before ─► its folder, as it is, is the cluster's
+ *     a folder of this cluster ─► as it is, while the stream reaches back to it
+ *     an empty folder, or one that was away too long ─► the newest snapshot
+ *     any other folder ─► refused: nothing is mixed, and nothing overwritten
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RetentionPolicy, StorageType, DiscardPolicy } from '@nats-io/jetstream';
+import type { Log } from '#src/telemetry/log.ts';
+import { Follower, StreamGap } from '#storage/cluster/follower.ts';
+import { putAllContents } from '#storage/cluster/content-follower.ts';
+import { InstallationRecord, type Installation } from '#storage/cluster/installation.ts';
+import { makeSnapshot, settleSnapshot, takeSnapshot } from '#storage/cluster/snapshots.ts';
+import { readClusterPlace, removeClusterPlace, writeClusterPlace } from '#storage/engine/cluster-place.ts';
+import {
+  FOLDER_FORMAT,
+  FolderError,
+  folderPaths,
+  readManifest,
+  type FolderLock,
+  type Manifest,
+} from '#storage/engine/folder.ts';
+import { openServed, type OpenFolder } from '#storage/engine/served-folder.ts';
+import type { StreamConnection } from '#storage/stream/stream-connection.ts';
+import { allLogs, PAYLOAD_BYTES_MIN, REPLICAS, streamName } from '#storage/stream/stream-names.ts';
+import type { StreamPlace } from '#storage/stream/stream-place.ts';
+import type { ClusterConfig } from './cluster-config.ts';
+
+/** How long a host waits for the first snapshot of a cluster that is being founded. */
+const FIRST_SNAPSHOT_MILLIS = 60_000;
+const LOOK_MILLIS = 500;
+
+export interface Joining {
+  readonly cluster: ClusterConfig;
+  readonly connection: StreamConnection;
+  readonly folder: string;
+  readonly lock: FolderLock;
+  readonly log: Log;
+  /** Opens the folder for a server, or makes it. */
+  readonly opening: Parameters<typeof openServed>[2];
+  /** A commit failed here, and why; undefined once one did not. */
+  readonly faulted: (error: Error | undefined) => void;
+}
+
+export interface Joined {
+  readonly place: StreamPlace;
+  readonly follower: Follower;
+  readonly manifest: Manifest;
+  readonly record: InstallationRecord;
+  readonly replicas: number;
+}
+
+/**
+ * Has the folder follow the stream.
+ * @throws FolderError for a folder that is not this cluster's, and for NATS servers that cannot carry it.
+ */
+export async function joinCluster(joining: Joining): Promise<Joined> {
+  const { cluster, connection, folder } = joining;
+  const replicas = assertUsable(connection);
+  await settleSnapshot(folder);
+  await makeStream(connection, cluster.name, replicas);
+  const record = await InstallationRecord.open(connection, cluster.name, replicas);
+  const place = await settlePlace(joining, record, replicas);
+  for (;;) {
+    const { manifest } = await openOwn(joining);
+    if ((await record.snapshot()) === undefined) {
+      const { cluster: id, name } = place;
+      await putAllContents(folder, place);
+      await orUnkept(
+        name,
+        makeSnapshot({ cluster: id, connection, name, record, replicas }, { folder, lanes: manifest.lanes }),
+      );
+    }
+    try {
+      const options = { connection, place, folder, lanes: manifest.lanes, faulted: joining.faulted };
+      return { place, follower: await Follower.open(options), manifest, record, replicas };
+    } catch (error) {
+      if (!(error instanceof StreamGap)) throw error;
+      joining.log.warn('the stream does not reach back to this host, which takes a snapshot', {
+        reason: error.message,
+      });
+      await takeSnapshot({ connection, name: cluster.name, record, replicas }, folder);
+    }
+  }
+}
+
+/** How many NATS servers keep what is acknowledged. @throws FolderError for servers that cannot. */
+function assertUsable({ nats }: StreamConnection): number {
+  const { info } = nats;
+  if (info?.jetstream !== true)
+    throw new FolderError('The NATS server has no JetStream: switch it on in its configuration (`jetstream {}`).');
+  if (info.max_payload < PAYLOAD_BYTES_MIN) {
+    throw new FolderError(
+      `The NATS server takes messages of ${info.max_payload} bytes: set max_payload to ${PAYLOAD_BYTES_MIN} at least.`,
+    );
+  }
+  return info.cluster === undefined ? 1 : REPLICAS;
+}
+
+/** @throws FolderError with what the NATS servers lack. */
+async function makeStream({ manager }: StreamConnection, name: string, replicas: number): Promise<void> {
+  try {
+    await manager.streams.add({
+      name: streamName(name),
+      subjects: [allLogs(name)],
+      num_replicas: replicas,
+      storage: StorageType.File,
+      retention: RetentionPolicy.Limits,
+      // A full stream refuses what comes; it forgets nothing by itself.
+      discard: DiscardPolicy.New,
+    });
+  } catch (error) {
+    throw new FolderError(
+      `NATS cannot keep the stream ${streamName(name)} with ${replicas} replicas: ${(error as Error).message}.`,
+    );
+  }
+}
+
+/** Finds out, or decides, which cluster the folder is of. */
+async function settlePlace(joining: Joining, record: InstallationRecord, replicas: number): Promise<StreamPlace> {
+  const { cluster, connection, folder } = joining;
+  const reach = { name: cluster.name, urls: cluster.urls, credentialsFile: cluster.credentialsFile, replicas };
+  const known = readClusterPlace(folder);
+  const found = await record.read();
+  if (known !== undefined && known.cluster !== found?.cluster) {
+    const other = found === undefined ? 'which NATS knows nothing of' : 'and NATS has another one of that name';
+    throw new FolderError(
+      `${folder} is of the cluster ${known.name}, ${other}. Set PARLEY_CLUSTER and PARLEY_CLUSTER_NAME as they were, or have the folder leave: parley cluster leave --data ${folder}`,
+    );
+  }
+  if (known !== undefined) {
+    const place = { ...known, ...reach };
+    writeClusterPlace(folder, place);
+    if (!existsSync(folderPaths(folder).manifest)) await takeFirst(joining, record, replicas);
+    return place;
+  }
+  const isEmpty = !existsSync(folderPaths(folder).manifest);
+  if (found === undefined) {
+    const founded = await foundCluster(joining, record, reach, isEmpty);
+    if (founded !== undefined) return founded;
+  } else if (!isEmpty) throw notThisCluster(folder, cluster.name);
+  const { cluster: id } = (await record.read()) as Installation;
+  const place = { ...reach, cluster: id, term: 0 };
+  writeClusterPlace(folder, place);
+  await takeFirst({ ...joining, connection }, record, replicas);
+  return place;
+}
+
+/** Makes the folder the cluster's, unless another host was faster; that one's is taken then, where this one was empty. */
+async function foundCluster(
+  joining: Joining,
+  record: InstallationRecord,
+  reach: Pick<StreamPlace, 'credentialsFile' | 'name' | 'replicas' | 'urls'>,
+  wasEmpty: boolean,
+): Promise<StreamPlace | undefined> {
+  const { folder, log } = joining;
+  await openOwn(joining);
+  const place = { ...reach, cluster: randomBytes(8).toString('hex'), term: 0 };
+  writeClusterPlace(folder, place);
+  if (await record.found({ cluster: place.cluster, key: randomBytes(32).toString('hex') })) {
+    log.info('this folder is the cluster’s from now on', { cluster: reach.name });
+    return place;
+  }
+  removeClusterPlace(folder);
+  if (!wasEmpty) throw notThisCluster(folder, reach.name);
+  for (const entry of readdirSync(folder)) {
+    if (!entry.startsWith('lock') && entry !== 'control.sock') rmSync(join(folder, entry), { recursive: true });
+  }
+  return undefined;
+}
+
+function notThisCluster(folder: string, name: string): FolderError {
+  return new FolderError(
+    `${folder} holds another installation than the cluster ${name}. Start this host with an empty folder: it takes what the cluster has.`,
+  );
+}
+
+async function takeFirst({ cluster, connection, folder, log }: Joining, record: InstallationRecord, replicas: number) {
+  for (
+    const until = Date.now() + FIRST_SNAPSHOT_MILLIS;
+    (await record.snapshot()) === undefined;
+    await sleep(LOOK_MILLIS)
+  ) {
+    if (Date.now() > until)
+      throw new FolderError(`The cluster ${cluster.name} has no snapshot: is its first host running?`);
+  }
+  log.info('this host takes a snapshot of the cluster', { cluster: cluster.name });
+  await takeSnapshot({ connection, name: cluster.name, record, replicas }, folder);
+}
+
+/** @throws FolderError for a folder in another format than this release writes: batches of two formats do not mix. */
+async function openOwn({ folder, lock, opening }: Joining): Promise<OpenFolder> {
+  if (readClusterPlace(folder) !== undefined && readManifest(folder).format < FOLDER_FORMAT) {
+    throw new FolderError(
+      `${folder} is of an older format than this release writes. Stop all hosts, have one leave the cluster and start it alone once; then found the cluster anew with it.`,
+    );
+  }
+  const opened = await openServed(folder, lock, opening);
+  if (opened.setAside.length > 0)
+    throw new FolderError(`A lane of ${folder} is damaged. Empty the folder: this host takes what the cluster has.`);
+  return opened;
+}
+
+/** @throws FolderError where NATS has no room for what the cluster begins with. */
+async function orUnkept(name: string, making: Promise<void>): Promise<void> {
+  try {
+    await making;
+  } catch (error) {
+    throw new FolderError(`NATS cannot keep what the cluster ${name} begins with: ${(error as Error).message}.`);
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * What a host does beside serving while it leads: it says each second that it does, cuts the stream when that is long, knows the other
+ * hosts, and begins again as one that follows when it leads no more.
+ *
+ * Whether it may write is the stream's to decide, with each batch; what is said here is for the others to know where to hand on to, and
+ * when to try themselves. While NATS is away this host goes on with what needs no writing.
+ */
+import { BroadcastChannel } from 'node:worker_threads';
+import type { Log } from '#src/telemetry/log.ts';
+import type { ScalarName } from '#src/telemetry/metric-table.ts';
+import { oneSample, type Sample } from '#src/telemetry/metrics.ts';
+import { PRESENCE_MILLIS, type HostPresence, type Leader, type Presence } from '#storage/cluster/presence.ts';
+import { makeSnapshot, type SnapshotPlace } from '#storage/cluster/snapshots.ts';
+import type { DurableWords } from '#storage/engine/folder-logs.ts';
+import { streamName } from '#storage/stream/stream-names.ts';
+import { ENDINGS, RESIGNATIONS } from '#storage/stream/stream-appender.ts';
+
+/** How often the length of the stream is looked at. */
+const STREAM_LOOK_MILLIS = 10_000;
+/** How long the others may take to hear that this host leads no more; then they find out by themselves. */
+const FAREWELL_MILLIS = 500;
+
+export interface LeadershipOptions extends SnapshotPlace {
+  readonly cluster: string;
+  readonly presence: Presence;
+  readonly me: Omit<HostPresence, 'lag' | 'role'>;
+  readonly leader: Leader;
+  /** The term, and what the next word that this host leads has to come behind. */
+  readonly term: number;
+  readonly log: Log;
+  /** Bytes of the stream beyond which a snapshot is made. */
+  readonly streamBytes: number;
+  /** Begins this process anew. */
+  readonly beginAgain: () => void;
+}
+
+export class Leadership {
+  readonly #options: LeadershipOptions;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #resignations = new BroadcastChannel(RESIGNATIONS);
+  #behind: number;
+  #hosts: readonly HostPresence[] = [];
+  #isReached = true;
+  #isOver = false;
+  #saying: Promise<void> = Promise.resolve();
+  #cutting: Promise<void> | undefined;
+  #heard: (addresses: readonly string[]) => void = () => undefined;
+
+  constructor(options: LeadershipOptions) {
+    this.#options = options;
+    this.#behind = options.term;
+    this.#resignations.onmessage = (message: unknown) => this.#end(String((message as { data: unknown }).data));
+    this.#resignations.unref();
+    this.#timers.push(
+      setInterval(() => {
+        this.#saying = this.#saying.then(async () => await this.#say());
+      }, PRESENCE_MILLIS).unref(),
+    );
+  }
+
+  /** The cluster in figures, as this host sees it. */
+  get metrics(): Partial<Record<ScalarName, Sample[]>> {
+    const { me, term } = this.#options;
+    return {
+      parley_cluster_term: oneSample(term, [me.host]),
+      parley_cluster_reached: oneSample(Number(this.#isReached)),
+      parley_cluster_host_lag_seconds: this.#hosts.map(({ host, lag, role }) => ({
+        labels: [host, role],
+        value: lag / 1_000,
+      })),
+    };
+  }
+
+  /** What `parley status` says of the cluster, a line each. */
+  get status(): Record<string, string | number> {
+    const { me, term } = this.#options;
+    const hosts = this.#hosts.map(({ host, lag, role }) => [`host ${host}`, `${role}, ${lag} ms behind`]);
+    return {
+      host: me.host,
+      role: 'leads',
+      term,
+      nats: this.#isReached ? 'reached' : 'away',
+      ...Object.fromEntries(hosts),
+    };
+  }
+
+  /** Addresses of the other hosts: what they hand on comes with the address it came from. */
+  get others(): readonly string[] {
+    return this.#hosts.flatMap(({ address, host }) => (host === this.#options.me.host ? [] : [address]));
+  }
+
+  /** Has the addresses of the other hosts handed over, now and whenever they change. */
+  follow(heard: (addresses: readonly string[]) => void): void {
+    this.#heard = heard;
+    heard(this.others);
+  }
+
+  /** Cuts the stream whenever it is too long, by a snapshot of this host's files. */
+  keepShort(files: { readonly folder: string; readonly lanes: number; readonly words: DurableWords }): void {
+    const look = () => {
+      this.#cutting ??= this.#cut(files).finally(() => {
+        this.#cutting = undefined;
+      });
+    };
+    this.#timers.push(setInterval(look, STREAM_LOOK_MILLIS).unref());
+  }
+
+  /** The process stops: no thread waits for a NATS that does not answer. */
+  giveUp(): void {
+    const endings = new BroadcastChannel(ENDINGS);
+    endings.postMessage(null);
+    endings.close();
+  }
+
+  /** Says that this host leads no more, once all that it wrote is out. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#resignations.close();
+    await this.#cutting;
+    const { me, presence } = this.#options;
+    await within(FAREWELL_MILLIS, this.#saying);
+    await within(FAREWELL_MILLIS, presence.stepDown(this.#behind));
+    await within(FAREWELL_MILLIS, presence.leave(me.host));
+    await within(FAREWELL_MILLIS, this.#options.connection.nats.close());
+  }
+
+  async #say(): Promise<void> {
+    if (this.#isOver) return;
+    const { leader, log, me, presence } = this.#options;
+    try {
+      const behind = (await presence.leadOn(leader, this.#behind)) ?? (await presence.lead(leader));
+      if (behind === undefined) return this.#end('another host leads');
+      this.#behind = behind;
+      await presence.say({ ...me, role: 'leads', lag: 0 });
+      const before = this.others.join();
+      this.#hosts = await presence.hosts();
+      if (this.others.join() !== before) this.#heard(this.others);
+      if (!this.#isReached) log.warn('NATS answers again');
+      this.#isReached = true;
+    } catch (error) {
+      if (this.#isReached) log.error('NATS does not answer: nothing can be changed', { error: error as Error });
+      this.#isReached = false;
+    }
+  }
+
+  /** Whatever another thread or host says about it, this host begins again: what it is to have is in the stream. */
+  #end(reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#options.log.error('this host leads no more, and begins again', { reason });
+    void within(FAREWELL_MILLIS, this.#options.presence.stepDown(this.#behind)).finally(this.#options.beginAgain);
+  }
+
+  async #cut(files: { readonly folder: string; readonly lanes: number; readonly words: DurableWords }): Promise<void> {
+    const { connection, log, name, streamBytes } = this.#options;
+    try {
+      const { state } = await connection.manager.streams.info(streamName(name));
+      if (state.bytes <= streamBytes) return;
+      await makeSnapshot(this.#options, files);
+      log.info('a snapshot was made and the stream cut', { bytes: state.bytes });
+    } catch (error) {
+      log.warn('a snapshot of the cluster could not be made', { error: error as Error });
+    }
+  }
+}
+
+/** Waits for something, for so long and whatever becomes of it. */
+async function within(millis: number, action: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, millis);
+  await Promise.race([action.then(() => undefined).catch(() => undefined), promise]);
+  clearTimeout(timer);
+}

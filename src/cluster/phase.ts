@@ -1,0 +1,88 @@
+/**
+ * What a server is in its cluster: alone where it is of none; otherwise it follows until it leads, and begins its process anew when it
+ * leads no more. What speaks to NATS is loaded by servers of a cluster alone.
+ */
+import type { Config } from '#src/config.ts';
+import { variableOf } from '#src/config.ts';
+import { urlOf } from '#src/http/listening-address.ts';
+import type { Log } from '#src/telemetry/log.ts';
+import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
+import { readClusterPlace } from '#storage/engine/cluster-place.ts';
+import { FolderError } from '#storage/engine/folder.ts';
+import { clusterIn } from './cluster-config.ts';
+import type { FollowingOptions } from './following.ts';
+import type { Leadership } from './leadership.ts';
+
+export interface PhaseOptions extends Pick<FollowingOptions, 'folder' | 'lock' | 'log' | 'opening' | 'version'> {
+  readonly config: Config;
+  readonly certificate: CertificateWatch | undefined;
+  /** The environment that the process was started with. */
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+/** A server that may serve: with its ports as it had them before, and what it does for its cluster. */
+export interface Serving {
+  readonly config: Config;
+  readonly leadership: Leadership | undefined;
+}
+
+/**
+ * Resolves when this server may open its folder and serve; undefined where it was stopped before it led.
+ * @throws FolderError for a folder or NATS servers that cannot be used, or a folder of a cluster where none is set.
+ */
+export async function untilServing(options: PhaseOptions): Promise<Serving | undefined> {
+  const { certificate, config, folder, lock, log, opening, version } = options;
+  const cluster = clusterIn(config);
+  if (cluster === undefined) {
+    const known = readClusterPlace(folder);
+    if (known === undefined) return { config, leadership: undefined };
+    throw new FolderError(
+      `${folder} is of the cluster ${known.name}: set ${variableOf('cluster')}, or have it leave for good: parley cluster leave --data ${folder}`,
+    );
+  }
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  const { followUntilLeading } = await import('./following.ts');
+  const led = await followUntilLeading({
+    ...{ certificate, cluster, config, folder, lock, log, opening, version },
+    stopping: stopping.signal,
+    ready: (ports) => sayReady(config, ports),
+    beginAgain: (ports) => beginAgain(options, ports),
+  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, stop);
+  if (led === undefined) return undefined;
+  const { calendar, coordinator, messaging } = led.ports;
+  const ports = { calendarPort: calendar, coordinatorPort: coordinator, messagingPort: messaging };
+  return { config: { ...config, ...ports }, leadership: led.leadership };
+}
+
+/** Says that this host hands on what comes to it, and where. */
+function sayReady(config: Config, ports: Readonly<Record<'calendar' | 'coordinator' | 'messaging', number>>): void {
+  const { calendar, coordinator, messaging } = ports;
+  const urls = {
+    coordinator: config.coordinatorUrl ?? urlOf(config, coordinator),
+    messaging: config.messagingUrl ?? urlOf(config, messaging),
+    calendar: config.calendarUrl ?? urlOf(config, calendar),
+  };
+  process.stdout.write(`${JSON.stringify({ event: 'ready', ...urls, role: 'follows' })}\n`);
+}
+
+/**
+ * Puts a new process in the place of this one, under its number and on its ports. Nothing is drained: what was acknowledged is in the
+ * stream, and nothing else may be said any more.
+ */
+function beginAgain(
+  { environment, lock, log }: Pick<PhaseOptions, 'environment' | 'lock'> & { readonly log: Pick<Log, 'warn'> },
+  { calendar, coordinator, messaging }: Readonly<Record<'calendar' | 'coordinator' | 'messaging', number>>,
+): void {
+  log.warn('the process begins again');
+  lock.release();
+  const ports = {
+    [variableOf('calendarPort')]: String(calendar),
+    [variableOf('coordinatorPort')]: String(coordinator),
+    [variableOf('messagingPort')]: String(messaging),
+  };
+  const program = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve?.(process.execPath, program, { ...environment, ...ports });
+}

@@ -1,0 +1,167 @@
+/** How hosts come into a cluster, over one real NATS server: what they take, and what is refused. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { connectToStream } from '#storage/stream/stream-connection.ts';
+import { programOf } from '#test/support/program.ts';
+import { TestNats } from '#test/support/nats.ts';
+import { unlessInstalled } from '#test/support/real-program.ts';
+import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { until } from '#test/support/waiting.ts';
+import { startHost, TAKEOVER_MILLIS, untilRole } from './hosts.ts';
+
+const skip = unlessInstalled('nats-server', ['--version']);
+const PARLEY = programOf(new URL('../../src/cli/parley.ts', import.meta.url));
+/** The least that the stream may be cut at. */
+const STREAM_BYTES = 1_048_576;
+
+describe('coming into a cluster', { skip }, () => {
+  let nats: TestNats;
+  let first: TestServer;
+  let alice: Person;
+  let room: string;
+  const hosts: TestServer[] = [];
+
+  before(async () => {
+    nats = await TestNats.start(1);
+    // A folder that was one host's alone, with what was written there.
+    const alone = await startServer({ folder: await mkdtemp(join(tmpdir(), 'parley-alone-')) });
+    alice = await alone.person('alice');
+    const made = await alone.api<{ id: string }>(alice, 'POST', '/v1/conversations', {
+      kind: 'room',
+      title: 'Before',
+      participants: [],
+    });
+    room = made.body.id;
+    await say(alone, 'while it was alone');
+    await alone.end('SIGTERM');
+    first = await host('first', alone.folder);
+    await untilRole(first, 'leads');
+  });
+
+  after(async () => {
+    for (const one of hosts) await one.end('SIGKILL');
+    await nats?.stop();
+  });
+
+  async function host(name: string, folder?: string): Promise<TestServer> {
+    const environment = { PARLEY_CLUSTER_STREAM_BYTES: String(STREAM_BYTES) };
+    const started = await startHost(nats, name, folder === undefined ? { environment } : { environment, folder });
+    hosts.push(started);
+    return started;
+  }
+
+  async function say(at: TestServer, body: string): Promise<void> {
+    const form = { kind: 'text', body, client_msg_id: randomUUID() };
+    const reply = await at.api(alice, 'POST', `/v1/conversations/${room}/messages`, form);
+    assert.equal(reply.status, 201, reply.text);
+  }
+
+  async function bodies(at: TestServer): Promise<string[]> {
+    const reply = await at.api<{ items: { body: string }[] }>(
+      alice,
+      'GET',
+      `/v1/conversations/${room}/messages?after_seq=0&limit=200`,
+    );
+    assert.equal(reply.status, 200, reply.text);
+    return reply.body.items.map(({ body }) => body);
+  }
+
+  /** What a start says that is refused. */
+  async function refusal(environment: Record<string, string>, folder?: string): Promise<string> {
+    const started = startServer({ environment, folder: folder ?? (await mkdtemp(join(tmpdir(), 'parley-refused-'))) });
+    return await started.then(
+      async (server) => {
+        await server.end('SIGKILL');
+        assert.fail('it started');
+      },
+      (error: Error) => error.message,
+    );
+  }
+
+  it('CLU-01 the folder of one host becomes the cluster’s, and an empty host takes all of it and serves it when it leads', async () => {
+    const second = await host('second');
+    await untilRole(second, 'follows');
+    await say(second, 'over the second');
+    assert.deepEqual(await bodies(second), ['while it was alone', 'over the second']);
+    await first.end('SIGKILL');
+    await untilRole(second, 'leads');
+    assert.deepEqual(await bodies(second), ['while it was alone', 'over the second']);
+    first = await host('first', first.folder);
+    await untilRole(first, 'follows');
+  });
+
+  it('CLU-01 a host that was away for longer than the stream reaches back takes a snapshot', async () => {
+    const [leads, away] = [hosts[1] as TestServer, first];
+    await away.end('SIGTERM');
+    const text = 'x'.repeat(10_000);
+    for (let count = 0; count < 130; count += 1) await say(leads, text);
+    const { manager, nats: connection } = await connectToStream({ urls: [nats.urls], credentialsFile: undefined });
+    const cut = async () => (await manager.streams.info('parley_parley')).state.bytes < STREAM_BYTES;
+    await until(cut, 'the stream to be cut', TAKEOVER_MILLIS);
+    await connection.close();
+    first = await host('first', away.folder);
+    await untilRole(first, 'follows');
+    assert.ok(
+      first.output.some((line) => line.includes('which takes a snapshot')),
+      first.output.join('\n'),
+    );
+    await leads.end('SIGKILL');
+    await untilRole(first, 'leads');
+    assert.equal((await bodies(first)).length, 132);
+  });
+
+  it('CLU-01 a folder with another installation, and one of a cluster without its cluster, are refused in words', async () => {
+    const other = await startServer({ folder: await mkdtemp(join(tmpdir(), 'parley-other-')) });
+    await other.end('SIGTERM');
+    const cluster = { PARLEY_CLUSTER: nats.urls, PARLEY_HOST_ID: 'other' };
+    assert.match(await refusal(cluster, other.folder), /holds another installation than the cluster parley/);
+    await hosts[1]?.end('SIGKILL');
+    const { folder } = hosts[1] as TestServer;
+    assert.match(await refusal({}, folder), /is of the cluster parley: set PARLEY_CLUSTER, or have it leave for good/);
+    assert.match(
+      await refusal({ ...cluster, PARLEY_CLUSTER_NAME: 'other' }, folder),
+      /is of the cluster parley, which NATS knows nothing of/,
+    );
+  });
+
+  it('CLU-02 a second host of one name is refused while the first is there', async () => {
+    const cluster = { PARLEY_CLUSTER: nats.urls, PARLEY_HOST_ID: 'first' };
+    assert.match(await refusal(cluster), /Another host of the cluster is called first, too/);
+  });
+
+  it('a NATS server without JetStream, and one that takes too little at once, are refused in words', async () => {
+    for (const [more, sentence] of [
+      ['', /The NATS server has no JetStream/],
+      ['jetstream { store_dir: "STORE" }\nmax_payload: 65536', /set max_payload to 528384 at least/],
+      ['jetstream { store_dir: "STORE", max_file: 1024 }', /NATS cannot keep/],
+    ] as const) {
+      const poor = await TestNats.start(1, more);
+      assert.match(await refusal({ PARLEY_CLUSTER: poor.urls }), sentence);
+      await poor.stop();
+    }
+  });
+
+  it('a folder leaves its cluster for good, and is an installation of its own with all that it had', async () => {
+    const { folder } = hosts[1] as TestServer;
+    const left = spawnSync(process.execPath, [...PARLEY, 'cluster', 'leave', '--data', folder], { encoding: 'utf8' });
+    assert.equal(left.status, 0, left.stderr);
+    assert.match(left.stdout, /left the cluster parley/);
+    assert.equal(existsSync(join(folder, 'cluster.json')), false);
+    const alone = await startServer({ folder });
+    const again = await alone.signIn('alice', 'password of alice');
+    const reply = await alone.api<{ items: object[] }>(
+      { ...alice, session: again },
+      'GET',
+      `/v1/conversations/${room}/messages?after_seq=0&limit=200`,
+    );
+    assert.equal(reply.body.items.length, 132);
+    await alone.stop();
+    assert.match(await refusal({ PARLEY_CLUSTER: nats.urls }, folder), /holds another installation/);
+  });
+});
