@@ -37,9 +37,9 @@ export class People {
    * more (`whole`): it draws the same pages for less work.
    */
   static async start({ flags = [], whole = false }: BrowserOptions = {}): Promise<People> {
-    const executablePath = (whole ? undefined : HEADLESS_SHELL) ?? (CHROMIUM as string);
+    const found = (whole ? undefined : HEADLESS_SHELL) ?? CHROMIUM;
     const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...flags];
-    return new People(await chromium.launch({ executablePath, args }));
+    return new People(await chromium.launch({ executablePath: found as string, args }));
   }
 
   /** A browser of one person: nothing of the others' is in it. */
