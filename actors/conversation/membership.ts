@@ -45,7 +45,8 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
   );
   const others = named.filter((other) => !asked.has(other));
   if (kind === 'room') {
-    const astray = named.find((other) => isAstray(state, other, [user, ...others]));
+    const along = new Set([user, ...others]);
+    const astray = named.find((other) => isAstray(state, other, along));
     if (astray !== undefined) return refuse('participant_unknown', fieldOf(message, astray));
   }
   const first = kind === 'room' ? 'owner' : 'member';
@@ -95,9 +96,9 @@ export function create(state: ConversationState, message: Of<'create'>, now: num
 }
 
 /** Whether somebody is the guest of one who neither takes part in the room nor comes into it `along` with them. */
-function isAstray(state: ConversationState, user: string, along: readonly string[]): boolean {
+function isAstray(state: ConversationState, user: string, along: ReadonlySet<string>): boolean {
   const host = state.hostOf(user);
-  return host !== undefined && !along.includes(host) && state.member(host) === undefined;
+  return host !== undefined && !along.has(host) && state.member(host) === undefined;
 }
 
 function fieldOf({ participants }: Pick<Of<'add'>, 'participants'>, user: string): string {
@@ -135,12 +136,13 @@ export function add(
   const isRaised = message.role === 'moderator' || message.role === 'owner';
   if (isRaised && users.some((user) => state.isGuest(user))) return refuse('field_invalid', 'role');
   const asked = askedOf(users, record.participantCount, message.asking ?? undefined, (user) => state.isGuest(user));
-  const along = users.filter((user) => !asked.has(user));
+  const joiners = users.filter((user) => !asked.has(user));
+  const along = new Set(joiners);
   const astray = users.find((user) => isAstray(state, user, along));
   if (astray !== undefined) return refuse('participant_unknown', fieldOf(message, astray));
   const invited = invite(state, record, membersOf(state, asked, message.role), message, now);
   if ('refused' in invited) return invited.refused;
-  const added = along.map((user) => ({ user, role: state.roleOf(user, message.role) }));
+  const added = joiners.map((user) => ({ user, role: state.roleOf(user, message.role) }));
   const joining = added.length === 0 ? undefined : letIn(state, record, added, message.user, now);
   const writes = [...(joining?.writes ?? []), ...invited.writes];
   return [
@@ -165,7 +167,7 @@ export function accept(
   const invitation = record === undefined ? undefined : invitationFor(state, user, now);
   if (record === undefined || invitation === undefined) return refuse('invitation_not_found');
   // The host of a guest may have left since they were asked.
-  if (isAstray(state, user, [])) return refuse('invitation_not_found');
+  if (isAstray(state, user, new Set())) return refuse('invitation_not_found');
   // It goes on waiting, for the room to be brought back.
   if (isArchived(record)) return refuse('conversation_archived');
   if (record.participantCount >= PARTICIPANTS_MAX) return refuse('conversation_full');

@@ -1,6 +1,6 @@
 /** Answers HTTP-01 challenges (RFC 8555, 8.3) while an order is under way, and is not there otherwise. */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { ChallengeAnswers } from './acme-client.ts';
 
 const PATH = '/.well-known/acme-challenge/';
@@ -13,6 +13,8 @@ export class ChallengeListener implements ChallengeAnswers {
   readonly #server: Server;
 
   private constructor() {
+    // Not imported, as in `request.ts` of `outgoing`.
+    const { createServer } = process.getBuiltinModule('node:http');
     this.#server = createServer(
       { requestTimeout: REQUEST_MILLIS, headersTimeout: REQUEST_MILLIS },
       (request, reply) => {

@@ -1,5 +1,5 @@
 /** Sends one mail after the other through the mail server of the settings: pooled, bounded, signed. */
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { createTransport, SendMailOptions } from 'nodemailer';
 import type { DkimKey } from '#src/settings/mail-dns.ts';
 import { smtpOptions, type SmtpServer } from '#src/outgoing/smtp.ts';
 import type { PrivateTargets } from '#src/outgoing/targets.ts';
@@ -47,7 +47,10 @@ export class Transport {
       dkim === undefined
         ? {}
         : { dkim: { domainName: dkim.domain, keySelector: dkim.selector, privateKey: dkim.privateKey } };
-    await this.#poolFor(server).sendMail({
+    // Not imported at the start, as in `smtp.ts` of `outgoing`.
+    const { createTransport: create } = await import('nodemailer');
+    signal.throwIfAborted();
+    await this.#poolFor(server, create).sendMail({
       ...mail,
       ...signed,
       signal,
@@ -62,18 +65,22 @@ export class Transport {
     this.#open = undefined;
   }
 
-  #poolFor(server: SmtpServer): Pool {
+  #poolFor(server: SmtpServer, create: typeof createTransport): Pool {
     const by = JSON.stringify(server);
     if (this.#open?.by === by) return this.#open.pool;
     // What is under way on the old settings ends by them.
     this.#open?.pool.close();
-    this.#open = { pool: makePool(server, this.#options), by };
+    this.#open = { pool: makePool(server, this.#options, create), by };
     return this.#open.pool;
   }
 }
 
-function makePool(server: SmtpServer, { allowPrivateTargets, silenceMillis }: TransportOptions) {
-  return createTransport({
+function makePool(
+  server: SmtpServer,
+  { allowPrivateTargets, silenceMillis }: TransportOptions,
+  create: typeof createTransport,
+) {
+  return create({
     ...smtpOptions(server, { allowPrivateTargets, millis: silenceMillis ?? SMTP_SILENCE_MILLIS }),
     pool: true,
     maxConnections: MAIL_CONNECTIONS_MAX,

@@ -1,6 +1,5 @@
 /** A mail server that an administrator names: how it is connected to, and what its failures mean. */
 import { connect } from 'node:net';
-import { createTransport } from 'nodemailer';
 import type { SMTPTransportGetSocket, SMTPTransportOptions } from 'nodemailer/lib/smtp-transport';
 import { Refusal } from '#src/protocol/errors.ts';
 import { OutgoingTimeout } from './request.ts';
@@ -60,6 +59,8 @@ export function smtpOptions(server: SmtpServer, { allowPrivateTargets, millis }:
 
 /** Connects, greets, begins TLS and signs in as the settings say, and takes leave. @throws as `smtpOptions`; what failed. */
 export async function trySmtp(server: SmtpServer, bounds: SmtpBounds): Promise<void> {
+  // Not imported at the start: with it come Node's own fetch and all that sends mail in other ways, and most starts send none.
+  const { createTransport } = await import('nodemailer');
   const transport = createTransport(smtpOptions(server, bounds));
   const { promise, reject } = Promise.withResolvers<never>();
   // A server that trickles keeps within every timeout of a silence.

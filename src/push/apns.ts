@@ -1,6 +1,6 @@
 /** APNs over HTTP/2 with provider tokens (ES256): one connection for all pushes, and a token renewed within the hour. */
 import { sign } from 'node:crypto';
-import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { unixSeconds } from '#src/base/clock.ts';
 import { reasonOf } from '#src/outgoing/request.ts';
 import { checkedHost, makeLookup, type PrivateTargets } from '#src/outgoing/targets.ts';
@@ -35,6 +35,8 @@ export interface ApnsOptions {
 
 export class Apns implements PushService {
   readonly #options: ApnsOptions;
+  /** Not imported: every shard would load it when it starts, 15 ms of CPU, and few installations push to Apple. */
+  readonly #http2 = process.getBuiltinModule('node:http2');
   #session: ClientHttp2Session | undefined;
   #token: { readonly text: string; readonly at: number } | undefined;
 
@@ -65,6 +67,7 @@ export class Apns implements PushService {
   async #request(push: OutgoingPush, topic: string): Promise<Reply> {
     const { ttlSeconds, collapseId } = push;
     const isVoip = topic.endsWith(VOIP);
+    const { constants } = this.#http2;
     const stream = this.#connection().request({
       [constants.HTTP2_HEADER_METHOD]: 'POST',
       [constants.HTTP2_HEADER_PATH]: `/3/device/${(push.address as ApnsAddress).token}`,
@@ -85,7 +88,7 @@ export class Apns implements PushService {
     const { allowPrivateTargets, credentials } = this.#options;
     const url = new URL(credentials.gateway);
     checkedHost(url, allowPrivateTargets);
-    const session = connect(url, { lookup: makeLookup(allowPrivateTargets) });
+    const session = this.#http2.connect(url, { lookup: makeLookup(allowPrivateTargets) });
     const forget = () => {
       if (this.#session === session) this.#session = undefined;
     };
@@ -138,7 +141,7 @@ async function readReply(stream: ClientHttp2Stream): Promise<Reply> {
   let head: { status: number; retryAfter: string | undefined } | undefined;
   let text = '';
   stream.on('response', (headers) => {
-    head = { status: Number(headers[constants.HTTP2_HEADER_STATUS]), retryAfter: headers['retry-after'] };
+    head = { status: Number(headers[':status']), retryAfter: headers['retry-after'] };
   });
   stream.setEncoding('utf8');
   stream.on('data', (chunk: string) => {

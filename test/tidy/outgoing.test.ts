@@ -69,6 +69,13 @@ function connectionsOf(text: string): string[] {
       (name) => !name.startsWith('type ') && (CONNECTING.has(name.split(' ')[0] ?? '') || name.startsWith('*')),
     );
   });
+  // Loaded by whoever needs it, and not at a start.
+  for (const [, what, builtin] of text.matchAll(/(?:\{([^{}]*)\} = )?process\.getBuiltinModule\('([^']+)'\)/g)) {
+    if (!PLATFORM.has(builtin ?? '')) continue;
+    const names = what?.split(',').map((name) => name.trim().split(':')[0] ?? '') ?? ['*'];
+    found.push(...names.filter((name) => name === '*' || CONNECTING.has(name)));
+  }
+  for (const [, from = ''] of text.matchAll(/\bimport\('([^']+)'\)/g)) if (LIBRARIES.has(from)) found.push(from);
   const { code } = skeletonOf(text);
   const calls = /(?<![\w.#])(?:fetch|new (?:WebSocket|EventSource))\(/.exec(code);
   return calls === null ? found : [...found, calls[0]];
@@ -91,6 +98,9 @@ test('a source that connects by itself is found', () => {
     "import { Agent } from 'undici';",
     "const answer = await fetch('https://example.org');",
     'const socket = new WebSocket(url);',
+    "const { createTransport } = await import('nodemailer');",
+    "const { request: ask } = process.getBuiltinModule('node:https');",
+    "readonly #http2 = process.getBuiltinModule('node:http2');",
   ];
   for (const text of bad) assert.equal(connectionsOf(text).length, 1, text);
   const good = [
@@ -98,6 +108,7 @@ test('a source that connects by itself is found', () => {
     "import type { Agent } from 'node:https';",
     "import { isIP } from 'node:net';",
     'const { fetch } = options;\nawait this.fetch(url);',
+    "const { createServer } = process.getBuiltinModule('node:http');",
   ];
   for (const text of good) assert.deepEqual(connectionsOf(text), [], text);
 });

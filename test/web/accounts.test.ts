@@ -29,7 +29,7 @@ describe('accounts in the app in Chromium', { skip: CHROMIUM === undefined && 'n
   before(async () => {
     await server.people('alice', 'bob');
     assert.equal((await ask('PATCH', '/users/alice', { email: 'alice@example.org' })).status, 200);
-    people = await People.start();
+    people = await People.start({ whole: true });
   });
   after(async () => {
     await people?.stop();

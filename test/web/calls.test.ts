@@ -69,7 +69,7 @@ describe('calls in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
     await server.api(accounts.alice, 'POST', '/v1/conversations', { kind: 'direct', participants: ['bob'] });
     const room = { kind: 'room', title: 'Harbour', participants: ['bob', 'carol'] };
     await server.api(accounts.alice, 'POST', '/v1/conversations', room);
-    people = await People.start(FLAGS);
+    people = await People.start({ flags: FLAGS, whole: true });
     bob = await people.person();
     bob.context().setDefaultTimeout(CALL_PATIENCE_MILLIS);
     await bob.addInitScript(KEEP_CONNECTIONS);

@@ -42,7 +42,7 @@ describe('meetings in Chromium', { skip: CHROMIUM === undefined && 'no Chromium 
 
   before(async () => {
     accounts = await server.people('alice', 'bob', 'carol');
-    people = await People.start(FLAGS);
+    people = await People.start({ flags: FLAGS, whole: true });
     [alice, bob] = await Promise.all([visitor(), visitor()]);
     await Promise.all([signIn(server, alice, 'alice'), signIn(server, bob, 'bob')]);
   });

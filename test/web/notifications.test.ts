@@ -144,7 +144,7 @@ describe('notifications in Chromium', { skip: CHROMIUM === undefined && 'no Chro
     const { wendy, xavier } = await server.people('wendy', 'xavier');
     const { id: direct } = await start(server, xavier, 'direct', ['wendy']);
     const { id: room } = await start(server, xavier, 'room', ['wendy'], 'Harbour');
-    const people = await People.start();
+    const people = await People.start({ whole: true });
     t.after(async () => await people.stop());
     const page = await people.person();
     const context = page.context();

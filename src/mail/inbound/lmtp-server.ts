@@ -5,7 +5,7 @@
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { SMTPServer, type SMTPServerDataStream } from 'smtp-server';
+import type { SMTPServerDataStream } from 'smtp-server';
 import { MAIL_BYTES_MAX } from './mail-reader.ts';
 import { MAIL_OUTCOMES, type MailOutcome } from './outcomes.ts';
 
@@ -45,6 +45,8 @@ function replyOf(outcome: MailOutcome): string | Error {
 /** Opens the door. @throws what listening fails with, such as EADDRINUSE. */
 export async function openLmtpServer(options: LmtpServerOptions): Promise<LmtpServer> {
   const { host, isRecipient, log, port } = options;
+  // Not imported, as in `smtp.ts` of `outgoing`: most installations have no such door.
+  const { SMTPServer } = await import('smtp-server');
   const server = new SMTPServer({
     lmtp: true,
     name: 'parley',

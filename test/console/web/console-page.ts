@@ -1,7 +1,7 @@
 /** The console in a page of Chromium, and what a person does with it: presses, fills in, reads. */
 import type { Page } from 'playwright-core';
 import { until } from '#test/support/waiting.ts';
-import { findingsIn } from '#test/web/browser.ts';
+import { COLOUR_RULES, findingsIn } from '#test/web/browser.ts';
 
 /** A text that is all of a button's, whatever blanks are around it. */
 const whole = (text: string) => new RegExp(`^\\s*${text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}\\s*$`);
@@ -109,8 +109,7 @@ export class ConsolePage {
     const isWide = await this.read<boolean>('document.documentElement.scrollWidth > innerWidth');
     const found = await findingsIn(this.page, { without });
     await this.page.emulateMedia({ colorScheme: 'dark' });
-    // What the themes do not share is colours.
-    const dark = await findingsIn(this.page, { without, only: ['color-contrast'] });
+    const dark = await findingsIn(this.page, { without, only: COLOUR_RULES });
     await this.page.emulateMedia({ colorScheme: 'light' });
     return [...(failed === '' ? [] : [failed]), ...(isWide ? ['it is wider than the window'] : []), ...found, ...dark];
   }
