@@ -146,10 +146,10 @@ async function windowsOf({ thunderbird }: Scene): Promise<string[]> {
 }
 
 async function mailToEve({ mails }: Scene, count: number, subject: RegExp, method: string): Promise<TakenMail> {
-  const toEve = (await until(() => {
+  const toEve = await until(() => {
     const found = mails.mails.filter(({ to }) => to[0] === EVE);
     return found.length >= count && found;
-  }, `the mail ${count} to Eve`)) as TakenMail[];
+  }, `the mail ${count} to Eve`);
   assert.equal(toEve.length, count, toEve.map(({ email }) => email.subject).join('\n'));
   const last = toEve.at(-1) as TakenMail;
   assert.match(last.email.subject ?? '', subject);
