@@ -1,6 +1,6 @@
 /** Meetings that are made for entries of calendars, as the calendar service asks for them. */
 import { Refusal } from '#src/protocol/errors.ts';
-import type { Lobby } from '#src/protocol/meetings/meetings.ts';
+import { JOIN_PATH, type Lobby } from '#src/protocol/meetings/meetings.ts';
 import { formatInstant } from '#src/base/time.ts';
 import type { Meetings } from './meetings.ts';
 
@@ -15,9 +15,6 @@ export interface JoinLink {
   readonly id: string;
   readonly url: string;
 }
-
-/** What stands before the link of a meeting in its URL. */
-const JOIN_PATH = '/v1/meetings/join/';
 
 /** @param base the coordinator's URL, which is known once it listens. */
 export function makeEntryMeetings(meetings: Meetings, base: () => string) {

@@ -240,6 +240,59 @@ test('GST-01 an invitation of a guest is used once, by nobody after its host was
   assert.deepEqual([late.status, late.body.code], [410, 'invitation_used']);
 });
 
+test('CAL-05 a time is looked for among those alone whom one sees: others are as people who never were, in whatever place', async () => {
+  const { heidi, ivan } = await server.people('heidi', 'ivan');
+  const { id } = await defaultCalendar(server, ivan);
+  const taken = { start_at: '2027-03-30T07:00:00Z', end_at: '2027-03-30T08:00:00Z' };
+  await makeEntry(server, ivan, id, { title: 'Talk', ...taken });
+  const find = async (who: Person, form: object) => {
+    const reply = await ask<Record<string, unknown>>(who, 'calendar', 'POST', '/v1/find-time', {
+      ...{ from: '2027-03-30T06:00:00Z', to: '2027-03-30T09:00:00Z', duration_minutes: 60, ...form },
+    });
+    assert.equal(reply.status, 200, reply.text);
+    return reply.text;
+  };
+  const places = [
+    (name: string) => ({ people: [name] }),
+    (name: string) => ({ people: ['heidi', name] }),
+    (name: string) => ({ people: ['heidi'], optional: [name] }),
+    (name: string) => ({ people: ['heidi'], rooms: [name] }),
+    (name: string) => ({ people: [name], optional: [name], rooms: [name] }),
+  ];
+  const isAsNobody = async (who: Person, what: string) => {
+    for (const place of places) {
+      const [there, never] = [await find(who, place('ivan')), await find(who, place('nobody'))];
+      assert.equal(there.replaceAll('ivan', 'nobody'), never, `${what} ${JSON.stringify(place('ivan'))}`);
+    }
+  };
+  // The attack has something to find: of whom one sees, the hour that is taken is told.
+  assert.notEqual(
+    (await find(heidi, places[0]!('ivan'))).replaceAll('ivan', 'nobody'),
+    await find(heidi, places[0]!('nobody')),
+  );
+  const group = await call<{ id: string }>('owner', 'POST', '/groups', { body: { name: 'Apart', members: ['heidi'] } });
+  assert.equal(group.status, 201, group.text);
+  const rule = { action: 'see', from: group.body.id, to: 'people', effect: 'deny' };
+  const policy = await call<{ id: string }>('owner', 'POST', '/policies', { body: rule });
+  assert.equal(policy.status, 201, policy.text);
+  // A policy is on its way for a moment.
+  await until(async () => (await find(heidi, places[0]!('ivan'))).includes('"unknown":["ivan"]'), 'the policy');
+  await isAsNobody(heidi, 'unseen');
+  // Nor does a share of before, or a delegate's, open what the policy closes, or a name written otherwise.
+  await ask(ivan, 'calendar', 'PUT', `/v1/calendars/${id}/shares/heidi`, { access: 'free_busy' });
+  await isAsNobody(heidi, 'unseen with a share');
+  for (const name of ['IVAN', 'ivan ', 'mailto:ivan@example.org']) {
+    const reply = await ask(heidi, 'calendar', 'POST', '/v1/find-time', {
+      ...{ from: '2027-03-30T06:00:00Z', to: '2027-03-30T09:00:00Z', duration_minutes: 60, people: [name] },
+    });
+    assert.deepEqual([reply.status, reply.body.code], [400, 'field_invalid'], name);
+  }
+  assert.equal((await call('owner', 'DELETE', `/policies/${policy.body.id}`)).status, 204);
+  await until(async () => (await find(heidi, places[0]!('ivan'))).includes('"unknown":[]'), 'the end of the policy');
+  await callControl(server.folder, 'user.block', { username: 'ivan' });
+  await isAsNobody(heidi, 'blocked');
+});
+
 test('CAL-04 a proposal is answered and put away by nobody but who may, and by a delegate no longer than they are one', async () => {
   const { id: hers } = await defaultCalendar(server, alice);
   const { id: his } = await defaultCalendar(server, bob);

@@ -121,7 +121,8 @@ export class TimeWriter {
   }
 }
 
-function plainZone(definition: Component, name: string): Component {
+/** A definition with nothing in it but what a zone is computed from. @param name its TZID, escaped. */
+export function plainZone(definition: Component, name: string): Component {
   const onsets = definition.components
     .filter((onset) => onset.name === 'STANDARD' || onset.name === 'DAYLIGHT')
     .map((onset) => {

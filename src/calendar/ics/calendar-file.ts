@@ -14,11 +14,15 @@ const PIECE_BYTES = 256 * 1024;
 /** How often whoever subscribes to a published calendar is asked to look: an hour (RFC 7986, 5.7). */
 const REFRESHED = 'PT1H';
 
-/** The pieces of the file. What is written meanwhile may or may not be in it; nothing that was there and stays is left out. */
+/**
+ * The pieces of the file. What is written meanwhile may or may not be in it; nothing that was there and stays is left out.
+ * @param salt of busy times: see `flatten`.
+ */
 export async function* writeCalendarFile(
   { calendars, pool }: Pick<CalendarServices, 'calendars' | 'pool'>,
   calendar: CalendarRecord,
   detail: Detail,
+  salt = '',
 ): AsyncGenerator<Buffer> {
   yield Buffer.from(headOf(calendar, detail));
   const zones = new ZoneWriter();
@@ -34,7 +38,7 @@ export async function* writeCalendarFile(
       if (bytes !== undefined) bodies.push(bytes);
       size += bytes?.length ?? 0;
       if (size < PIECE_BYTES && object !== last) continue;
-      for (const flat of await flattenAll(pool, bodies, detail, id)) yield* zones.write(flat);
+      for (const flat of await flattenAll(pool, bodies, detail, salt)) yield* zones.write(flat);
       [bodies, size] = [[], 0];
     }
     if (last === undefined || page.length < PAGE) break;

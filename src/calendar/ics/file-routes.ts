@@ -34,6 +34,8 @@ export const FEEDS_OF_OWNER_MAX = 4;
 const FILE_MILLIS = 120_000;
 /** A time of the last change tells seconds apart; what changed just now may change again within the same one. */
 const SETTLED_MILLIS = 2_000;
+/** Counts how files are written: one that is written otherwise is another file of the same calendar. */
+const FORM = 2;
 
 /** Adds the doors to the listener of the calendar. */
 export async function addFileRoutes(
@@ -103,7 +105,8 @@ export async function addFileRoutes(
         ];
         feedsOut.take(holders, request, reply);
         void reply.header('x-robots-tag', 'noindex, nofollow, noarchive');
-        return await sendFile(services, calendar, feed.detail, request, reply);
+        // The feed's id is its owner's to see: whoever has the path knows neither it nor, by it, what is busy.
+        return await sendFile(services, calendar, feed.detail, request, reply, feed.id);
       },
     });
   });
@@ -126,9 +129,10 @@ async function sendFile(
   detail: Detail,
   request: FastifyRequest,
   reply: FastifyReply,
+  salt?: string,
 ): Promise<FastifyReply> {
   // Weak: the same calendar, compressed or not.
-  const etag = `W/"${services.epoch.slice(0, 8)}-${calendar.syncSeq}-${detail}"`;
+  const etag = `W/"${services.epoch.slice(0, 8)}-${calendar.syncSeq}-${detail}-${FORM}"`;
   const changedAt = services.calendars.changedAt(calendar);
   const isSettled = services.clock.now() - changedAt >= SETTLED_MILLIS;
   void reply.headers({
@@ -138,7 +142,7 @@ async function sendFile(
     ...(isSettled ? { 'last-modified': new Date(changedAt).toUTCString() } : {}),
   });
   if (hasIt(request, etag, isSettled ? changedAt : Infinity)) return await reply.code(304).send();
-  const source = Readable.from(writeCalendarFile(services, calendar, detail));
+  const source = Readable.from(writeCalendarFile(services, calendar, detail, salt));
   endWith(source, reply);
   void reply.type('text/calendar; charset=utf-8');
   if (!takesGzip(request.headers)) return await reply.send(source);

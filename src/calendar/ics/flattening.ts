@@ -1,7 +1,8 @@
 /** Objects taken out of their VCALENDARs to stand in one: whole, as they are published, or as busy time alone. */
 import { createHash } from 'node:crypto';
+import { JOIN_PATH } from '#src/protocol/meetings/meetings.ts';
 import { knownZone } from '../zones/zone-resolver.ts';
-import { classificationOf, disclosureOf, TimeWriter, type Audience } from '../icalendar/classification.ts';
+import { classificationOf, disclosureOf, plainZone, TimeWriter, type Audience } from '../icalendar/classification.ts';
 import {
   escapeText,
   propertiesOf,
@@ -16,11 +17,10 @@ import { writeComponent, writeProperty } from '../icalendar/component-writer.ts'
 import { zoneNamesIn } from '../icalendar/generated-calendar.ts';
 import { kindOf } from '../icalendar/component-kinds.ts';
 import { uidOf } from '../icalendar/object-reader.ts';
-import { ASKED_SEQUENCE } from '../scheduling/instances.ts';
 
 /**
  * `whole`: the bytes as they are stored. `shared`: for whom the calendar is shared with. `full`: what a stranger may read:
- * nobody's address, no alarms, no files. `free_busy`: when something takes time, and nothing else.
+ * nobody's address, no way into a meeting, no alarms, no files. `free_busy`: when something takes time, and nothing else.
  */
 export type Detail = 'whole' | 'shared' | 'full' | 'free_busy';
 
@@ -37,20 +37,22 @@ export interface FlatObject {
   readonly definitions: readonly (readonly [tzid: string, text: string])[];
 }
 
-/** Lines that say who takes part, let in who follows them, carry files, or are the server's own. */
-const PERSONAL = new Set([
-  'ATTENDEE',
-  'ORGANIZER',
-  'ATTACH',
-  'CONTACT',
-  'CONFERENCE',
-  'REQUEST-STATUS',
-  ASKED_SEQUENCE,
+/**
+ * What a stranger is shown of an entry: when it is and what it is about. Whatever else a program writes may lead to a person, a
+ * meeting or a file (X-GOOGLE-CONFERENCE, X-MS-OLK-SENDER, IMAGE, LINK), so that it is named here or not shown.
+ */
+const PUBLISHED = new Set([
+  ...['UID', 'DTSTAMP', 'SEQUENCE', 'CREATED', 'LAST-MODIFIED'],
+  ...['DTSTART', 'DTEND', 'DUE', 'DURATION', 'RRULE', 'RDATE', 'EXRULE', 'EXDATE', 'RECURRENCE-ID'],
+  ...['SUMMARY', 'DESCRIPTION', 'LOCATION', 'GEO', 'CATEGORIES', 'RESOURCES', 'COLOR', 'CLASS', 'RELATED-TO', 'URL'],
+  ...['STATUS', 'TRANSP', 'PRIORITY', 'PERCENT-COMPLETE', 'COMPLETED'],
 ]);
+/** Parameters of those lines that say what they mean; others lead elsewhere (ALTREP), or are a program's. */
+const PUBLISHED_PARAMETERS = new Set(['TZID', 'VALUE', 'RANGE', 'LANGUAGE', 'RELTYPE']);
 
 /**
  * The objects of a stream of VCALENDARs, one of each; those that are not to be shown have no text. `salt` keeps the UIDs of
- * what is shown as busy time from being recognised elsewhere.
+ * what is shown as busy time from being recognised elsewhere: nothing that the reader is given says what it is.
  * @throws CalendarFault for bytes that are no calendars.
  */
 export function flatten(bytes: Uint8Array, detail: Detail, salt: string): FlatObject[] {
@@ -69,7 +71,11 @@ function flattenOne(source: string, calendar: Component, detail: Detail, salt: s
   const definitions = calendar.components.flatMap((component) => {
     const tzid = component.name === 'VTIMEZONE' ? propertyOf(component, 'TZID')?.value : undefined;
     if (tzid === undefined || knownZone(unescapeText(tzid)) !== undefined) return [];
-    return [[unescapeText(tzid), withEnd(source.slice(component.start, component.end))] as const];
+    const definition =
+      detail === 'full'
+        ? latin1(writeComponent(plainZone(component, tzid)))
+        : withEnd(source.slice(component.start, component.end));
+    return [[unescapeText(tzid), definition] as const];
   });
   return { text: described.map(write).join(''), zones, definitions };
 }
@@ -132,11 +138,22 @@ export function renameZone(text: string, from: string, to: string): string {
 }
 
 function publishedText(source: string, component: Component): string {
-  const conferences = propertiesOf(component, 'CONFERENCE').map(({ value }) => value);
+  const conferences = propertiesOf(component, 'CONFERENCE').map(({ value }) => value.trim());
   const lines = component.properties
-    .filter(({ name, value }) => !PERSONAL.has(name) && !(name === 'URL' && conferences.includes(value)))
-    .map(({ start, end }) => withEnd(source.slice(start, end)));
+    .filter(({ name, value }) => PUBLISHED.has(name) && !(name === 'URL' && leadsToMeeting(value.trim(), conferences)))
+    .map((line) => publishedLine(source, line));
   return `BEGIN:${component.name}\r\n${lines.join('')}END:${component.name}\r\n`;
+}
+
+/** A program that does not know CONFERENCE may have kept the URL alone. */
+function leadsToMeeting(url: string, conferences: readonly string[]): boolean {
+  return conferences.includes(url) || url.includes(JOIN_PATH);
+}
+
+function publishedLine(source: string, line: Property): string {
+  const parameters = line.parameters.filter(({ name }) => PUBLISHED_PARAMETERS.has(name));
+  if (parameters.length === line.parameters.length) return withEnd(source.slice(line.start, line.end));
+  return latin1(writeProperty({ ...line, parameters }));
 }
 
 function takesTime(component: Component): boolean {

@@ -1,6 +1,15 @@
 /** Reminders, attachments by reference and the due time of a task: as JSON says them, to and from a component. */
 import { parseInstant, formatInstant } from '#src/base/time.ts';
-import { ATTACHMENT_URL, type ChangeEntry, type EntryView } from '#src/protocol/calendars/calendars.ts';
+import {
+  ATTACHMENT_NAME,
+  ATTACHMENT_NAME_LENGTH_MAX,
+  ATTACHMENT_TYPE,
+  ATTACHMENT_URL,
+  ATTACHMENT_URL_LENGTH_MAX,
+  ENTRY_ATTACHMENTS_MAX,
+  type ChangeEntry,
+  type EntryView,
+} from '#src/protocol/calendars/calendars.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import {
   type Component,
@@ -39,7 +48,7 @@ type Due = Pick<ChangeEntry, 'due_at' | 'due_date' | 'local_due' | 'tz'>;
 export function detailsView(component: Component): Pick<EntryView, 'attachments' | 'reminders'> {
   return {
     reminders: component.components.filter(({ name }) => name === 'VALARM').flatMap((alarm) => reminderIn(alarm) ?? []),
-    attachments: propertiesOf(component, 'ATTACH').flatMap((line) => attachmentIn(line) ?? []),
+    attachments: referencesIn(component).map(attachmentOf),
   };
 }
 
@@ -101,32 +110,42 @@ function isAction(action: string): action is 'audio' | 'display' | 'email' {
 }
 
 /**
- * References to the web alone. Bytes that stand in the entry are the calendar programs' own, and stay; so do addresses that lead
- * elsewhere (`file:`, `javascript:`), which come with invitations of strangers and are shown to nobody who might follow them.
+ * References to the web alone, as far as a form takes them: what is read can be written back. Bytes that stand in the entry are
+ * the calendar programs' own, and stay; so do addresses that lead elsewhere (`file:`, `javascript:`), which come with invitations of
+ * strangers and are shown to nobody who might follow them.
  */
+function referencesIn(component: Component): readonly Property[] {
+  return propertiesOf(component, 'ATTACH').filter(isReference).slice(0, ENTRY_ATTACHMENTS_MAX);
+}
+
+/** Those of the form, in front of what it was not shown. */
 function attachmentLines(attachments: Attachments, component: Component): Property[] {
-  const others = propertiesOf(component, 'ATTACH').filter((line) => !isReference(line));
+  const shown = new Set(referencesIn(component));
+  const others = propertiesOf(component, 'ATTACH').filter((line) => !shown.has(line));
   const lines = attachments.map(({ media_type: type, name, url }) =>
     makeProperty('ATTACH', url, [
       ...(type === undefined ? [] : [['FMTTYPE', type] as [string, string]]),
       ...(name === undefined ? [] : [['FILENAME', name] as [string, string]]),
     ]),
   );
-  return [...others, ...lines];
+  return [...lines, ...others];
 }
 
-function attachmentIn(line: Property): EntryView['attachments'][number] | undefined {
-  if (!isReference(line)) return undefined;
-  const [name, type] = [parameterOf(line, 'FILENAME'), parameterOf(line, 'FMTTYPE')];
+/** A name or a type that a form would refuse is left out: the file is not. */
+function attachmentOf(line: Property): EntryView['attachments'][number] {
+  const [name, type] = [parameterOf(line, 'FILENAME')?.trim(), parameterOf(line, 'FMTTYPE')];
+  const isName = name !== undefined && name.length <= ATTACHMENT_NAME_LENGTH_MAX && ATTACHMENT_NAME.test(name);
   return {
     url: line.value.trim(),
-    ...(name === undefined ? {} : { name }),
-    ...(type === undefined ? {} : { media_type: type }),
+    ...(isName ? { name } : {}),
+    ...(type !== undefined && ATTACHMENT_TYPE.test(type) ? { media_type: type } : {}),
   };
 }
 
 function isReference(line: Property): boolean {
-  return parameterOf(line, 'VALUE')?.toUpperCase() !== 'BINARY' && ATTACHMENT_URL.test(line.value.trim());
+  const url = line.value.trim();
+  const isBinary = parameterOf(line, 'VALUE')?.toUpperCase() === 'BINARY';
+  return !isBinary && url.length <= ATTACHMENT_URL_LENGTH_MAX && ATTACHMENT_URL.test(url);
 }
 
 /** When a task is due, of one that says so; undefined for anything else. */

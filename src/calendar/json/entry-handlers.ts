@@ -322,7 +322,8 @@ async function occurrencesBetween(
     const expansion = await contents.occurrences(services.pool, object, window, { most: OCCURRENCES_MAX, addresses });
     if (expansion === undefined) continue;
     isCut ||= expansion.isCut;
-    const entry = entryIdOf(object.uid);
+    // A digest of its UID would name it to whoever knows that, and be the same in the calendars of all who take part.
+    const entry = isFreeBusyOnly ? String(object.seq) : entryIdOf(object.uid);
     for (const occurrence of expansion.occurrences) {
       // Whoever may know when somebody is busy hears nothing of what leaves them free.
       const isShown = !isFreeBusyOnly || (object.kind === 'event' && busyTypeOf(occurrence) !== undefined);

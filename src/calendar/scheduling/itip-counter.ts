@@ -285,16 +285,22 @@ export function readProposal(bytes: Uint8Array, zone: string): Proposal | undefi
   };
 }
 
-/** Whether an object still takes place as it did when something was proposed of it. @throws CalendarFault. */
+/**
+ * Whether an object still takes place as it did when something was proposed of it, and invites who proposed it.
+ * @param identityOf whose address it is. @throws CalendarFault.
+ */
 export function isCurrent(
-  proposal: Pick<Proposal, 'recurrenceId' | 'sequence'>,
+  proposal: Pick<Proposal, 'attendee' | 'recurrenceId' | 'sequence'>,
   copy: Uint8Array,
   zone: string,
+  identityOf: (address: string) => string,
 ): boolean {
   const instances = instancesOf(readCalendarObject(copy), zone);
   const whole = instances.find(({ key }) => key === WHOLE);
   const stored = instances.find(({ component }) => recurrenceIdIn(component) === proposal.recurrenceId) ?? whole;
-  return stored !== undefined && !stored.isCancelled && proposal.sequence >= stored.askedSequence;
+  if (stored === undefined || stored.isCancelled || proposal.sequence < stored.askedSequence) return false;
+  const who = identityOf(proposal.attendee);
+  return propertiesOf(stored.component, 'ATTENDEE').some(({ value }) => identityOf(canonicalAddress(value)) === who);
 }
 
 function recurrenceIdIn(component: Component): string | undefined {

@@ -206,8 +206,8 @@ export class Proposals {
       const place = await placeOf(this.#options, owner, { method: proposal.method, uid: proposal.uid });
       const copy = place?.name === undefined ? undefined : calendars.bytesOf(place.calendar.id, place.name);
       if (place !== undefined && owner !== user && !this.#isDelegate(user, owner, place.calendar)) return undefined;
-      if (place?.name === undefined || copy === undefined || !isCurrent(proposal, copy, place.calendar.zone))
-        return undefined;
+      if (place?.name === undefined || copy === undefined) return undefined;
+      if (!isCurrent(proposal, copy, place.calendar.zone, (address) => this.#identityOf(address))) return undefined;
       const entry = { name: place.name, etag: place.etag ?? '' };
       const number = name.slice(0, -'.ics'.length);
       const id = owner === user ? number : `${place.calendar.id}-${number}`;

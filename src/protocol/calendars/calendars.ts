@@ -275,6 +275,7 @@ export type EntryView = z.infer<typeof entry>;
 /** One occurrence within a range. Whoever may see free and busy times only gets no more than when it is. */
 export const occurrence = z
   .strictObject({
+    /** Of the entry; for whoever may see free and busy times only, a number that tells entries apart and leads to none. */
     entry_id: z.string(),
     /** Which occurrence of a series it is: its original start, as a change names it. */
     recurrence_id: z.string().optional(),
@@ -296,6 +297,10 @@ export const occurrencesReply = z.strictObject({
 
 /** What an entry of JSON refers to: the web, and nothing that a client would run or read off its own disk. [field_invalid] */
 export const ATTACHMENT_URL = /^https?:\/\/[^\s"<>\p{Cc}]+$/iu;
+/** What a file is called: nothing that ends a line or a quotation, or turns the letters of its ending round. [field_invalid] */
+export const ATTACHMENT_NAME = /^[^"\p{Cc}\u202A-\u202E\u2066-\u2069]+$/u;
+/** Its type, without parameters. [field_invalid] */
+export const ATTACHMENT_TYPE = /^[\w!#$&^.+-]{1,63}\/[\w!#$&^.+-]{1,63}$/;
 
 /** When an entry is to be. */
 export const entryTime = {
@@ -343,15 +348,8 @@ const entryFields = {
     .array(
       z.strictObject({
         url: z.string().max(ATTACHMENT_URL_LENGTH_MAX).regex(ATTACHMENT_URL),
-        name: shortText(ATTACHMENT_NAME_LENGTH_MAX)
-          .min(1)
-          .regex(/^[^"\p{Cc}]*$/u)
-          .optional(),
-        media_type: z
-          .string()
-          .max(127)
-          .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/)
-          .optional(),
+        name: shortText(ATTACHMENT_NAME_LENGTH_MAX).regex(ATTACHMENT_NAME).optional(),
+        media_type: z.string().regex(ATTACHMENT_TYPE).optional(),
       }),
     )
     .max(ENTRY_ATTACHMENTS_MAX)

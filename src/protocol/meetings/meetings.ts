@@ -58,6 +58,9 @@ const shown = {
   created_at: z.string(),
 };
 
+/** What stands before the link of a meeting in its URL. */
+export const JOIN_PATH = '/v1/meetings/join/';
+
 export const meeting = z
   .strictObject({
     ...shown,

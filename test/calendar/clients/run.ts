@@ -13,6 +13,7 @@ import { succeed, type Account } from './account.ts';
 import { calcurse } from './calcurse.ts';
 import { litmus } from './litmus.ts';
 import { mailThroughPostfix } from './postfix.ts';
+import { thunderbirdOrganises } from './thunderbird.ts';
 import { vdirsyncerAndKhal } from './vdirsyncer.ts';
 
 const PYTHON = '/usr/bin/python3';
@@ -68,6 +69,11 @@ const CLIENTS: readonly Client[] = [
     name: 'litmus',
     needs: [['litmus', ['--version']]],
     run: litmus,
+  },
+  {
+    name: 'Thunderbird',
+    needs: [['thunderbird', ['--version']]],
+    run: thunderbirdOrganises,
   },
   {
     name: 'Postfix and OpenDKIM',

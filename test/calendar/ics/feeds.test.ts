@@ -1,5 +1,6 @@
 /** Published feeds: what a stranger reads who has the URL, for as long as it holds (CAL-02). */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -58,7 +59,7 @@ async function filled(): Promise<string> {
     ...event('open', [
       'SUMMARY:Regatta',
       'ATTENDEE:mailto:guest@example.org',
-      'X-NOTE:kept',
+      'X-NOTE:of a program',
       'X-PARLEY-ASKED-SEQUENCE:0',
     ]),
     ...event('alarmed', ['SUMMARY:Rudern', 'BEGIN:VALARM', 'ACTION:DISPLAY', 'TRIGGER:-PT5M', 'END:VALARM']),
@@ -91,10 +92,10 @@ test('CAL-02 a published feed shows what it is meant to, to whoever has its URL,
     ['content-type', 'x-robots-tag', 'cache-control'].map((name) => response.headers.get(name)),
     ['text/calendar; charset=utf-8', 'noindex, nofollow, noarchive', 'private, no-cache'],
   );
-  for (const shown of ['SUMMARY:Regatta', 'X-NOTE:kept', 'SUMMARY:Rudern', 'SUMMARY:Reminder', 'SUMMARY:Busy']) {
+  for (const shown of ['SUMMARY:Regatta', 'SUMMARY:Rudern', 'SUMMARY:Reminder', 'SUMMARY:Busy']) {
     assert.ok(text.includes(`${shown}\r\n`), shown);
   }
-  for (const hidden of ['guest@', 'VALARM', 'Doctor', 'Clinic', 'secret@', 'X-PARLEY'])
+  for (const hidden of ['guest@', 'VALARM', 'Doctor', 'Clinic', 'secret@', 'X-PARLEY', 'X-NOTE'])
     assert.ok(!text.includes(hidden), hidden);
   assert.match(text, /REFRESH-INTERVAL;VALUE=DURATION:PT1H\r\n/);
   const busy = await publish(calendar, { detail: 'free_busy' });
@@ -121,6 +122,83 @@ test('CAL-02 a published feed shows what it is meant to, to whoever has its URL,
   assert.equal((await read(busy.path)).response.status, 200);
   await ask(alice, 'DELETE', `/v1/calendars/${calendar}`);
   assert.deepEqual(await codeOf(busy.path), [404, 'feed_not_found']);
+});
+
+/** Has a calendar take a file of these events, as their programs wrote them. */
+async function take(calendar: string, ...events: readonly (readonly string[])[]): Promise<void> {
+  const bodies = events.flatMap((lines) => ['BEGIN:VEVENT', 'DTSTAMP:20261121T080000Z', ...lines, 'END:VEVENT']);
+  const text = ['BEGIN:VCALENDAR', 'VERSION:2.0', ...bodies, 'END:VCALENDAR', ''].join('\r\n');
+  const response = await fetch(`${server.calendar}/v1/calendars/${calendar}/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${alice.session.token}`, 'content-type': 'text/calendar' },
+    body: text,
+  });
+  assert.equal(response.status, 200, await response.text());
+}
+
+test('CAL-02 no line of any program leads a stranger from a feed to a person, a meeting or a file', async () => {
+  const calendar = await makeCalendar(server, alice);
+  const { body } = await ask(alice, 'POST', `/v1/calendars/${calendar.id}/entries`, {
+    ...{ title: 'Call', start_at: '2026-11-23T09:00:00Z', end_at: '2026-11-23T10:00:00Z', meeting: true },
+  });
+  const { meeting } = body as unknown as { meeting: { url: string } };
+  const { url } = meeting;
+  assert.match(url, /^http/);
+  const leak = 'leak@example.org';
+  const lines = [
+    ...['DTSTART:20261123T090000Z', 'SUMMARY;ALTREP="https://files.test/leak":Shown', 'LOCATION:Room 3'],
+    // A program that knows nothing of CONFERENCE keeps the URL alone.
+    ...[`URL:${url}`, `X-GOOGLE-CONFERENCE:https://meet.test/leak`, `X-MS-OLK-SENDER;CN="Leak":mailto:${leak}`],
+    ...['IMAGE;VALUE=URI:https://files.test/leak.png', 'LINK;LINKREL=SOURCE;VALUE=URI:https://files.test/leak'],
+    ...[
+      `STRUCTURED-DATA;VALUE=TEXT:leak`,
+      `X-CALENDARSERVER-ATTENDEE-COMMENT;X-CALENDARSERVER-ATTENDEE-REF="${leak}":no`,
+    ],
+    ...[
+      `COMMENT:Leak says no`,
+      'STYLED-DESCRIPTION;VALUE=URI:https://files.test/leak.html',
+      'SOURCE:https://x.test/leak',
+    ],
+    ...['BEGIN:PARTICIPANT', 'UID:leak', `CALENDAR-ADDRESS:mailto:${leak}`, 'END:PARTICIPANT'],
+  ];
+  await take(
+    calendar.id,
+    ['UID:one', ...lines],
+    ['UID:two', 'DTSTART:20261123T110000Z', 'URL:https://club.test/regatta'],
+  );
+  const { text } = await read((await publish(calendar.id)).path);
+  const unfolded = text.replaceAll('\r\n ', '');
+  assert.doesNotMatch(unfolded, /leak/i);
+  assert.ok(!unfolded.includes(url.slice(url.indexOf('/v1/'))), unfolded);
+  // What it is about is shown as before.
+  for (const line of ['SUMMARY:Shown', 'LOCATION:Room 3', 'SUMMARY:Call', 'URL:https://club.test/regatta'])
+    assert.ok(unfolded.includes(`${line}\r\n`), `${line}\n${unfolded}`);
+});
+
+test('CAL-05 whoever reads a feed of busy times recognises no entry by it, and no two feeds by one another', async () => {
+  const calendar = await makeCalendar(server, alice);
+  await take(calendar.id, ['UID:known@example.org', 'DTSTART:20261123T090000Z', 'CLASS:CONFIDENTIAL']);
+  const feeds = [
+    await publish(calendar.id, { detail: 'free_busy' }),
+    await publish(calendar.id, { detail: 'free_busy' }),
+  ];
+  const uids = await Promise.all(
+    feeds.map(async ({ path }) => /^UID:(.*)\r$/m.exec((await read(path)).text.replaceAll('\r\n ', ''))?.[1]),
+  );
+  assert.notEqual(uids[0], undefined);
+  assert.notEqual(uids[0], uids[1], 'the same entry in two feeds');
+  // What a stranger has: the path of the feed, and what its parts are digests of.
+  const { path } = feeds[0] as { path: string };
+  const [, id = '', secret = ''] = /^\/feeds\/(.{22})(.{43})\.ics$/.exec(path) ?? [];
+  const hashed = createHash('sha256').update(secret).digest('base64url');
+  for (const salt of ['', path, id, `cal_${id}`, secret, hashed]) {
+    const guess = createHash('sha256').update(`${salt}\0known@example.org`).digest('base64url');
+    assert.notEqual(uids[0], guess, salt);
+  }
+  assert.notEqual(uids[0], createHash('sha256').update('known@example.org').digest('base64url'));
+  // It is the same one at the next look.
+  const [again] = /^UID:.*\r$/m.exec((await read(path)).text.replaceAll('\r\n ', '')) ?? [];
+  assert.equal(again, `UID:${uids[0]}\r`);
 });
 
 test('CAL-02 a feed answers 304 while nothing changed, by etag or by time, and is compressed on demand', async () => {

@@ -209,6 +209,49 @@ test('CAL-04 what is outdated, the same, one’s own, cancelled or not at a time
   assertRefused(await propose(bob, bobs, copy.id, NOON), 'proposal_outdated');
 });
 
+test('CAL-04 who is taken out of a meeting has nothing proposed there any more, and proposes nothing', async () => {
+  const { id, uid } = await invite(['bob', 'carol']);
+  const copy = await entryWhen(bob, bobs, uid);
+  assert.equal((await propose(bob, bobs, copy.id, { ...NOON, comment: 'Me first.' })).status, 204);
+  const waiting = await proposalWhen(alice, id);
+  const path = `/v1/calendars/${alices}/entries/${id}`;
+  const without = await call(server, alice, 'PATCH', path, { scope: 'all', attendees: ['carol'] });
+  assert.equal(without.status, 200, without.text);
+  await entryWhen(bob, bobs, uid, ({ status }) => status === 'cancelled');
+  assert.deepEqual(await proposalsOf(alice, id), []);
+  assertRefused(await answer(alice, waiting, { answer: 'accepted' }), 'proposal_not_found');
+  assertRefused(await answer(alice, waiting, { answer: 'declined' }), 'proposal_not_found');
+  assertRefused(await propose(bob, bobs, copy.id, NOON), 'proposal_outdated');
+  // Nor by a program that writes the message itself, as of a moment that is still to come.
+  const sent = await post(bob, counter(uid, 'bob', ['SEQUENCE:9']).replace('20261123T08', '20361123T08'));
+  assert.ok(sent.status >= 400, sent.text);
+  // Nor where they hold their copy alive.
+  const headers = { ...(await appPassword(server, bob)), 'content-type': 'text/calendar' };
+  const name = await until(async () => {
+    const listed = await fetch(`${server.calendar}/dav/calendars/bob/default/`, {
+      ...{ method: 'PROPFIND', headers: { ...headers, depth: '1' } },
+    });
+    const names = [...(await listed.text()).matchAll(/\/default\/([^<]+\.ics)</g)].map(([, one = '']) => one);
+    for (const one of names) {
+      const text = await (await fetch(`${server.calendar}/dav/calendars/bob/default/${one}`, { headers })).text();
+      if (text.includes(uid)) return one;
+    }
+    return false;
+  }, 'the file of the copy');
+  const file = `${server.calendar}/dav/calendars/bob/default/${name}`;
+  const held = (await (await fetch(file, { headers })).text()).replace('STATUS:CANCELLED', 'STATUS:CONFIRMED');
+  await (await fetch(file, { method: 'PUT', headers, body: held })).text();
+  await propose(bob, bobs, copy.id, NOON);
+  await post(bob, counter(uid, 'bob', ['SEQUENCE:9']).replace('20261123T08', '20361123T09'));
+  // What Carol proposes afterwards comes behind whatever of Bob's was on its way.
+  const { id: carols } = await defaultCalendar(server, carol);
+  const { id: hers } = await entryWhen(carol, carols, uid);
+  assert.equal((await propose(carol, carols, hers, NOON)).status, 204);
+  const only = await proposalWhen(alice, id);
+  assert.equal(only.from.user, 'carol');
+  assert.equal((await entryWhen(alice, alices, uid)).start_at, '2027-03-30T07:00:00.000Z');
+});
+
 async function share(owner: Person, calendar: string, who: Person, access: string | undefined): Promise<void> {
   const path = `/v1/calendars/${calendar}/shares/${who.username}`;
   const reply =

@@ -3,6 +3,7 @@
  * other's calendar is no copy of their own, and nothing that is told may get lost over it.
  */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { EntryView } from '#src/protocol/calendars/calendars.ts';
 import { uuidAddress } from '#src/calendar/address-book.ts';
@@ -312,4 +313,25 @@ test('CAL-02 CAL-03 by CalDAV SENT-BY says who wrote, whatever the client says, 
   assert.equal(moved.status, 201, await moved.text());
   assert.equal((await range(server, alice, target.body.id, '2026-11-23T00:00:00Z', '2026-11-24T00:00:00Z')).length, 1);
   await setShare(alice, dave, 'none');
+});
+
+test('CAL-05 by busy times of two people nobody learns that one meeting takes both, nor which one that is', async () => {
+  for (const owner of [alice, bob]) await setShare(owner, dave, 'free_busy');
+  const { id } = await defaultCalendar(server, alice);
+  const when = { start_at: '2026-12-21T09:00:00Z', end_at: '2026-12-21T10:00:00Z' };
+  const { uid } = await makeEntry(server, alice, id, { title: 'Between us', ...when, attendees: ['bob'] });
+  await entryWhen(bob, uid, () => true);
+  for (const owner of [alice, bob]) {
+    const calendar = await defaultCalendar(server, owner);
+    const idsFor = async (who: Person) =>
+      (await range(server, who, calendar.id, '2026-12-21T00:00:00Z', '2026-12-22T00:00:00Z')).map(
+        ({ entry_id: entry }) => String(entry),
+      );
+    const [[own], [shown = '', ...others]] = [await idsFor(owner), await idsFor(dave)];
+    // Whoever knows the UID works out the owner's, and it is the same in both calendars.
+    assert.equal(own, createHash('sha256').update(uid).digest('base64url'));
+    assert.deepEqual(others, []);
+    assert.match(shown, /^\d+$/);
+    assertRefused(await call(server, dave, 'GET', `/v1/calendars/${calendar.id}/entries/${shown}`), 'right_missing');
+  }
 });

@@ -131,6 +131,64 @@ test('CAL-02 files elsewhere are attached by reference, and bytes in an entry st
   }
 });
 
+test('CAL-02 CAL-05 what a stranger writes beside a file is shown as nothing that cannot be written back, and to nobody else', async () => {
+  const entry = await makeEntry(server, alice, calendar, { ...TALK, visibility: 'confidential' });
+  const path = `/dav/calendars/alice/${name}/${entry.uid}.ics`;
+  const lines = [
+    // A line break, a quotation mark and a mark that turns letters round: FILENAME as RFC 6868 writes them.
+    'ATTACH;FILENAME="a^nBcc: eve^n.pdf";FMTTYPE=text/html:https://secret.test/1',
+    'ATTACH;FILENAME="a^\'b.pdf";FMTTYPE="text/html; charset=x":https://secret.test/2',
+    'ATTACH;FILENAME="annex\u202Efdp.exe":https://secret.test/3',
+    `ATTACH;FILENAME="${'n'.repeat(201)}";FMTTYPE="x":https://secret.test/4`,
+    `ATTACH:https://secret.test/${'u'.repeat(2_000)}`,
+    ...Array.from({ length: ENTRY_ATTACHMENTS_MAX }, (_, at) => `ATTACH:https://secret.test/more/${at}`),
+  ];
+  const text = (await textOf(entry)).replace('END:VEVENT', [...lines, 'END:VEVENT'].join('\r\n'));
+  assert.equal((await putObject(server, headers, path, text)).status, 204);
+  const shown = (await call<EntryView>(server, alice, 'GET', `${ENTRIES}/${entry.id}`)).body.attachments;
+  assert.deepEqual(
+    shown.slice(0, 5),
+    [
+      { url: 'https://secret.test/1', media_type: 'text/html' },
+      { url: 'https://secret.test/2' },
+      { url: 'https://secret.test/3' },
+      { url: 'https://secret.test/4' },
+      { url: 'https://secret.test/more/0' },
+    ],
+    JSON.stringify(shown),
+  );
+  assert.equal(shown.length, ENTRY_ATTACHMENTS_MAX);
+  const written = await change(entry.id, { attachments: shown });
+  assert.equal(written.status, 200, JSON.stringify(written.body));
+  assert.deepEqual(written.body.attachments, shown);
+  // Of who has the calendar shared, and of who had it, nobody is led to a file of a confidential entry.
+  const shares = `/v1/calendars/${calendar}/shares/bob`;
+  for (const access of ['write', 'read', 'free_busy', undefined] as const) {
+    const shared =
+      access === undefined
+        ? await call(server, alice, 'DELETE', shares)
+        : await call(server, alice, 'PUT', shares, { access });
+    assert.ok(shared.status < 300, shared.text);
+    const asked = [
+      ['GET', `${ENTRIES}/${entry.id}`],
+      ['GET', `/v1/calendars/${calendar}/changes?limit=200`],
+      ['GET', '/v1/entries?q=secret.test'],
+      ['PATCH', `${ENTRIES}/${entry.id}`, { attachments: [{ url: 'https://eve.test/' }] }],
+    ] as const;
+    const { token } = bob.session;
+    const file = await fetch(`${server.calendar}/v1/calendars/${calendar}/export`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    assert.doesNotMatch(await file.text(), /secret\.test/, `${access} export`);
+    for (const [method, url, form] of asked) {
+      const reply = await call(server, bob, method, url, form);
+      assert.doesNotMatch(reply.text, /secret\.test/, `${access} ${method} ${url}`);
+      if (method === 'PATCH') assert.ok(reply.status >= 400, `${access} ${reply.text}`);
+    }
+  }
+  assert.deepEqual((await call<EntryView>(server, alice, 'GET', `${ENTRIES}/${entry.id}`)).body.attachments, shown);
+});
+
 test('CAL-02 a task is due without a start: at an instant, at a wall time, on a day', async () => {
   const made = async (form: object) => (await create({ kind: 'todo', title: 'Do', ...form })).body;
   const shown = ({ all_day, due_at, due_date, end_at, local_due, start_at, tz }: EntryView) => [
