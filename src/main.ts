@@ -19,7 +19,7 @@ import { addManagementServices } from '#src/console/console.ts';
 import type { Leadership } from '#src/cluster/leadership.ts';
 import { untilServing } from '#src/cluster/phase.ts';
 import { originsOf } from '#src/http/cors.ts';
-import { listenForCommands } from '#src/server/control/running-commands.ts';
+import { listenForCommands, type CommandParts } from '#src/server/control/running-commands.ts';
 import { loadConfiguredMasterKey } from '#src/server/configured-master-key.ts';
 import { makeLimiterMemory } from '#src/limits/bucket-table.ts';
 import { Limiter } from '#src/limits/limiter.ts';
@@ -228,19 +228,37 @@ async function serve(base: Base, closers: Closer[], leadership: Leadership | und
   const shardParts = { ...management, attachmentKeys, changes, health, ...stated, supervisor, vendorRefused };
   urls.messaging = await startMessaging(base, closers, shardParts);
   followCertificate(base, closers, [coordinator.app, calendar], changes.announceCertificate);
-  leadership?.follow((addresses) => {
-    base.hosts.setHosts(addresses);
-    void changes.announceHosts({ addresses });
-  });
-  const control = await listenForCommands(base, {
-    ...{ ...management, announcer, changes, coordinator, supervisor },
-    coordinatorBase: () => urls.coordinator,
-    status: () => ({ ...statusOf(base, urls), ...leadership?.status }),
-  });
-  closers.push(() => control.close());
-  closers.push(() => leadership?.giveUp());
+  await takeCommands(base, closers, { ...management, announcer, changes, coordinator, supervisor }, urls, leadership);
+  followHosts(base, closers, leadership, changes.announceHosts);
   plantBugsOnSignal(supervisor, base.placement.shards);
   return { invitations: coordinator.invitations, urls: { ...urls, lmtp } };
+}
+
+/** Opens the door of the `parley` command. */
+async function takeCommands(
+  base: Base,
+  closers: Closer[],
+  parts: Omit<CommandParts, 'coordinatorBase' | 'status'>,
+  urls: Urls,
+  leadership: Leadership | undefined,
+): Promise<void> {
+  const status = () => ({ ...statusOf(base, urls), ...leadership?.status });
+  const control = await listenForCommands(base, { ...parts, coordinatorBase: () => urls.coordinator, status });
+  closers.push(() => control.close());
+}
+
+/** Has every thread believe the other hosts of the cluster, and none wait for NATS when the server stops. */
+function followHosts(
+  { hosts }: Base,
+  closers: Closer[],
+  leadership: Leadership | undefined,
+  announce: ReturnType<typeof makeChangeAnnouncers>['announceHosts'],
+): void {
+  leadership?.follow((addresses) => {
+    hosts.setHosts(addresses);
+    void announce({ addresses });
+  });
+  closers.push(() => leadership?.giveUp());
 }
 
 /** Has every thread decide by screens that say who is asked into rooms, and who may what, before a change is answered. */

@@ -95,11 +95,11 @@ export class ThreadRuntime<Services extends ThreadServiceMaps> implements Outlet
   #services: ServiceTable | undefined;
   /** Asks of this thread to its own actors that are not answered. */
   readonly #askedHere = new Set<Asker>();
-  #sweep: NodeJS.Timeout | undefined;
 
   constructor(options: ThreadRuntimeOptions) {
     this.shard = options.shard;
     this.placement = options.placement;
+    setInterval(() => this.#expireHere(), SWEEP_MILLIS).unref();
   }
 
   /** Says what this thread has; once, before it is linked to another. */
@@ -269,7 +269,6 @@ export class ThreadRuntime<Services extends ThreadServiceMaps> implements Outlet
   /** An ask of this thread is answered at its deadline, too: its actor may wait for a commit that hangs. */
   #waitHere(asker: Asker): void {
     this.#askedHere.add(asker);
-    this.#sweep ??= setInterval(() => this.#expireHere(), SWEEP_MILLIS).unref();
   }
 
   #expireHere(): void {

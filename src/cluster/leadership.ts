@@ -49,7 +49,9 @@ export class Leadership {
   constructor(options: LeadershipOptions) {
     this.#options = options;
     this.#behind = options.term;
-    this.#resignations.onmessage = (message: unknown) => this.#end(String((message as { data: unknown }).data));
+    this.#resignations.addEventListener('message', (message) =>
+      this.#end(String((message as unknown as { data: unknown }).data)),
+    );
     this.#resignations.unref();
     this.#timers.push(
       setInterval(() => {

@@ -187,10 +187,9 @@ export class Follower {
   /** @throws StreamGap when what comes behind a log's position is not in the stream any more. */
   async #requireNext({ log, position }: Followed): Promise<void> {
     const { connection, place } = this.#options;
-    const next = await connection.manager.streams.getMessage(streamName(place.name), {
-      seq: position.sequence + 1,
-      next_by_subj: logSubject(place.name, log),
-    });
+    // The server takes both together, which the library's type does not say.
+    const wanted = { seq: position.sequence + 1, next_by_subj: logSubject(place.name, log) };
+    const next = await connection.manager.streams.getMessage(streamName(place.name), wanted);
     const batch = Number(next?.header.get(BATCH_HEADER));
     if (batch !== position.batch + 1)
       throw new StreamGap(`Batch ${position.batch + 1} of ${log} is not in the stream any more.`);

@@ -70,7 +70,7 @@ export class StreamAppender implements Replication {
     ]);
     this.#connection ??= shareConnection(this.#place);
     this.#endings = new BroadcastChannel(ENDINGS);
-    this.#endings.onmessage = () => this.giveUp();
+    this.#endings.addEventListener('message', () => this.giveUp());
     this.#endings.unref();
     return new Writer(this.#place, this.#log, this.#position);
   }

@@ -80,7 +80,7 @@ export class SubjectWriter {
         return (await connection.stream.publish(this.#subject, bytes, options)).seq;
       } catch (error) {
         const code = error instanceof JetStreamApiError ? error.code : 0;
-        if (NO_ROOM.includes(code)) throw new Error(`no space in the stream: ${(error as Error).message}`);
+        if (NO_ROOM.includes(code)) throw new Error('no space in the stream', { cause: error });
         if (code === WRONG_SEQUENCE) {
           const last = await this.#last(connection);
           if (last?.batch === batch && last.term === this.#term && last.part === part) return last.sequence;

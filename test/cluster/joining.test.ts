@@ -80,7 +80,7 @@ describe('coming into a cluster', { skip }, () => {
         await server.end('SIGKILL');
         assert.fail('it started');
       },
-      (error: Error) => error.message,
+      (error: unknown) => (error as Error).message,
     );
   }
 
