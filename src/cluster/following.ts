@@ -261,7 +261,7 @@ class Following {
     const { place, record, replicas } = joined;
     const leadership = new Leadership({
       ...{ cluster: place.cluster, connection, name: cluster.name, record, replicas },
-      ...{ presence, me, leader, term, log },
+      ...{ presence, me, leader, term, log, hosts: this.#hosts },
       streamBytes: config.clusterStreamBytes,
       beginAgain: () => this.#parts.beginAgain(ports),
     });

@@ -25,6 +25,8 @@ export interface LeadershipOptions extends SnapshotPlace {
   readonly presence: Presence;
   readonly me: Omit<HostPresence, 'lag' | 'role'>;
   readonly leader: Leader;
+  /** The hosts that were there when this one came to lead. */
+  readonly hosts: readonly HostPresence[];
   /** The term, and what the next word that this host leads has to come behind. */
   readonly term: number;
   readonly log: Log;
@@ -49,6 +51,7 @@ export class Leadership {
   constructor(options: LeadershipOptions) {
     this.#options = options;
     this.#behind = options.term;
+    this.#hosts = options.hosts;
     this.#resignations.addEventListener('message', (message) =>
       this.#end(String((message as unknown as { data: unknown }).data)),
     );

@@ -162,6 +162,8 @@ describe('several hosts', { skip }, () => {
   });
 
   it('CLU-01 what is handed on has the address that it came from, whatever the client says of that', async () => {
+    const isKnown = async () => (await healthOf(leading))?.hosts.some(({ host }) => host === 'two') === true;
+    await until(isKnown, 'the host that leads to know the other');
     const session = await signInFrom('127.0.0.9', following, { 'x-forwarded-for': '203.0.113.7' });
     const listed = await until(async () => {
       const reply = await request<{ items: { is_current: boolean; address?: string }[] }>(

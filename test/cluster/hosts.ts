@@ -17,6 +17,7 @@ export interface HostHealth {
     readonly leader: string | null;
     readonly term: number | null;
     readonly lag_ms: number;
+    readonly hosts: readonly { readonly host: string }[];
   };
 }
 

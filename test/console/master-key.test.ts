@@ -40,7 +40,8 @@ test('the configured master key unlocks; without it, or with another one, the se
 test('shards are given neither the key nor an environment that has it', () => {
   const read = (path: string) => readFileSync(new URL(`../../src/${path}`, import.meta.url), 'utf8');
   const main = read('main.ts');
+  // A process that begins again has what it was started with, and takes the key out of it again.
   assert.match(read('server/shard-supervision.ts'), /config: \{ \.\.\.config, masterKey: undefined\b/);
   const removed = main.indexOf("delete process.env['PARLEY_MASTER_KEY']");
-  assert.ok(removed > 0 && removed < main.indexOf('await serve(base, closers)'));
+  assert.ok(removed > 0 && removed < main.indexOf('await serve(base, closers, leadership)'));
 });

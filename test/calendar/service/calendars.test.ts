@@ -114,9 +114,11 @@ test('a shared calendar gives what its owner said and no more', async () => {
   const put = (access: string) => call(server, alice, 'PUT', `${path}/shares/bob`, { access });
   assert.deepEqual((await put('free_busy')).body, { user: 'bob', access: 'free_busy' });
   const seen = await call<{ items: Record<string, unknown>[] }>(server, bob, 'GET', window);
+  const busyId = seen.body.items[0]?.['entry_id'] as string;
+  assert.notEqual(busyId, entry, 'what is known of an entry elsewhere');
   assert.deepEqual(seen.body.items, [
     {
-      entry_id: entry,
+      entry_id: busyId,
       all_day: false,
       start_at: '2026-11-23T09:00:00.000Z',
       end_at: '2026-11-23T10:00:00.000Z',
