@@ -250,7 +250,7 @@ class Following {
     const leader = { host: me.host, address: me.address, ports: this.#ports, tls: speaksTls(config) };
     const term = await presence.lead(leader);
     if (term === undefined) return undefined;
-    if (!(await joined.follower.beginTerm(term))) {
+    if (!(await joined.follower.beginTerm(term, this.#parts.stopping))) {
       await presence.stepDown(term);
       return undefined;
     }

@@ -118,9 +118,9 @@ export class Follower {
 
   /**
    * Begins a term: from then on no other host can write. Answers whether this host could; it may not where it lacks something that
-   * another one wrote.
+   * another one wrote. Rejects when it is told to stop while NATS does not answer.
    */
-  async beginTerm(term: number): Promise<boolean> {
+  async beginTerm(term: number, stopping: AbortSignal): Promise<boolean> {
     const { connection, place } = this.#options;
     const begun: [Followed, StreamPosition][] = [];
     for (const followed of this.#logs.values()) {
@@ -128,16 +128,20 @@ export class Follower {
         batch: followed.received.batch,
         sequence: followed.tail,
       });
+      const giveUp = () => writer.giveUp();
+      stopping.addEventListener('abort', giveUp);
       try {
         begun.push([followed, await writer.write(connection, encodeBatch([]))]);
       } catch (error) {
         if (error instanceof Fenced) return false;
         throw error;
+      } finally {
+        stopping.removeEventListener('abort', giveUp);
       }
     }
     for (const [followed, { sequence }] of begun) {
       while (followed.position.sequence < sequence) {
-        if (this.#isStopped) return false;
+        if (this.#isStopped || stopping.aborted) return false;
         await sleep(SETTLED_MILLIS);
       }
     }
