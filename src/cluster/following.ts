@@ -26,12 +26,14 @@ import { connectToStream, type StreamConnection } from '#storage/stream/stream-c
 import type { ClusterConfig } from './cluster-config.ts';
 import { followerControl } from './follower-control.ts';
 import { hostName } from './host-name.ts';
-import { joinCluster, type Joined, type Joining } from './joining.ts';
+import { isPassing, joinCluster, type Joined, type Joining } from './joining.ts';
 import { Leadership } from './leadership.ts';
 import { PassThrough, type FollowerHealth, type ServiceName } from './pass-through.ts';
 
 /** How often a host looks who leads. */
 const LOOK_MILLIS = 250;
+/** How long the stream may bring nothing, while it has more and nobody leads. */
+const STUCK_MILLIS = 5_000;
 
 export interface FollowingOptions {
   readonly cluster: ClusterConfig;
@@ -68,15 +70,23 @@ export async function followUntilLeading(options: FollowingOptions): Promise<Led
     if (error !== undefined && fault === undefined) log.error('this host cannot store what the others have', { error });
     fault = error;
   };
-  const joined = await joinCluster({ cluster, connection, folder, lock, log, opening, faulted });
-  const presence = await Presence.open(connection, cluster.name, joined.replicas);
+  const joined = await untilAnswered(
+    async () => await joinCluster({ cluster, connection, folder, lock, log, opening, faulted }),
+    options,
+  );
+  if (joined === undefined) return undefined;
   const me = {
     host: hostName(folder, cluster.host),
     instance: randomBytes(6).toString('hex'),
     address: addressOf(config.host, connection.nats.info?.client_ip),
     version: options.version,
   };
-  await assertAlone(presence, me, stopping);
+  const presence = await untilAnswered(async () => {
+    const opened = await Presence.open(connection, cluster.name, joined.replicas);
+    await assertAlone(opened, me, stopping);
+    return opened;
+  }, options);
+  if (presence === undefined) return undefined;
   const follower = new Following({ ...options, connection, joined, presence, me, fault: () => fault });
   try {
     return await follower.run();
@@ -109,6 +119,8 @@ class Following {
   #isReached = true;
   #hosts: readonly HostPresence[] = [];
   #saidAt = 0;
+  /** Where the stream was when it was last looked at while nobody led, and since when it is there. */
+  #stuck = { at: -1, since: 0 };
   leads = false;
 
   constructor(parts: FollowingParts) {
@@ -243,10 +255,23 @@ class Following {
     this.#isReached = true;
   }
 
+  /** What the stream has and does not bring, since NATS was away, comes with a new start. */
+  #requireProgress(): void {
+    const { sequence } = this.#parts.joined.follower;
+    if (sequence !== this.#stuck.at) this.#stuck = { at: sequence, since: Date.now() };
+    if (Date.now() - this.#stuck.since < STUCK_MILLIS) return;
+    this.#parts.log.error('the stream brings nothing more, and this host begins again', { sequence });
+    this.#parts.beginAgain(this.#ports);
+  }
+
   /** One host at a time gets as far as a term; it may still lack what another one wrote, and leaves the lead again then. */
   async #tryToLead(): Promise<Led | undefined> {
     const { cluster, config, connection, fault, folder, joined, log, me, presence } = this.#parts;
-    if (fault() !== undefined || !(await joined.follower.isLevel())) return undefined;
+    if (fault() !== undefined) return undefined;
+    if (!(await joined.follower.isLevel())) {
+      this.#requireProgress();
+      return undefined;
+    }
     const leader = { host: me.host, address: me.address, ports: this.#ports, tls: speaksTls(config) };
     const term = await presence.lead(leader);
     if (term === undefined) return undefined;
@@ -267,6 +292,23 @@ class Following {
     });
     return { leadership, ports };
   }
+}
+
+/** Tries again while NATS does not answer; undefined where the process is to stop. @throws what does not pass. */
+async function untilAnswered<T>(
+  action: () => Promise<T>,
+  { log, stopping }: Pick<FollowingOptions, 'log' | 'stopping'>,
+): Promise<T | undefined> {
+  for (let tries = 0; !stopping.aborted; tries += 1) {
+    try {
+      return await action();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      if (tries === 0) log.warn('NATS does not answer', { error: error as Error });
+      await sleep(PRESENCE_MILLIS, undefined, { signal: stopping }).catch(() => undefined);
+    }
+  }
+  return undefined;
 }
 
 /** Waits for something unless the process is to stop. */

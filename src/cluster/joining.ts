@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RetentionPolicy, StorageType, DiscardPolicy } from '@nats-io/jetstream';
+import { DiscardPolicy, JetStreamApiError, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import type { Log } from '#src/telemetry/log.ts';
 import { Follower, StreamGap } from '#storage/cluster/follower.ts';
 import { putAllContents } from '#storage/cluster/content-follower.ts';
@@ -115,6 +115,7 @@ async function makeStream({ manager }: StreamConnection, name: string, replicas:
       discard: DiscardPolicy.New,
     });
   } catch (error) {
+    if (isPassing(error)) throw error;
     throw new FolderError(
       `NATS cannot keep the stream ${streamName(name)} with ${replicas} replicas: ${(error as Error).message}.`,
     );
@@ -211,6 +212,16 @@ async function orUnkept(name: string, making: Promise<void>): Promise<void> {
   try {
     await making;
   } catch (error) {
+    if (isPassing(error)) throw error;
     throw new FolderError(`NATS cannot keep what the cluster ${name} begins with: ${(error as Error).message}.`);
   }
+}
+
+/** JetStream's code while its servers have not chosen who leads. */
+const UNAVAILABLE = 10_008;
+
+/** Whether something failed since NATS does not answer now, and not since it cannot. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof FolderError) return false;
+  return !(error instanceof JetStreamApiError) || error.code === UNAVAILABLE;
 }

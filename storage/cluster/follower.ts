@@ -103,6 +103,11 @@ export class Follower {
     return this.#ended;
   }
 
+  /** The last message of the stream that came here. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
   /** Milliseconds from the writing of what is not here yet, by this host's clock; 0 where all is that is known of. */
   get lagMillis(): number {
     const isBehind = this.#ahead > 0 || this.#waitingBytes > 0;
