@@ -16,6 +16,8 @@ export const REPLICAS = 3;
 export const BATCH_HEADER = 'Parley-Batch';
 export const TERM_HEADER = 'Parley-Term';
 export const PART_HEADER = 'Parley-Part';
+/** One of a message's own: what was given up and stored all the same is not taken for what came in its place. */
+export const ID_HEADER = 'Parley-Id';
 
 /** The stream of an installation, which has the batches of all logs in the order in which they became durable. */
 export const streamName = (name: string): string => `parley_${name}`;

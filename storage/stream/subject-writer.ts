@@ -5,15 +5,24 @@
  * whoever does not know of the last one: a host that led before, was paused or cut off, can add nothing once another one has. No
  * clock decides that.
  *
- * Whether a message that was not answered is there is found out by the last one of the subject, which says its batch, term and part.
+ * Whether a message that was not answered is there is found out by the last one of the subject, which has an id of its own.
  */
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EncodedBatch } from '../log/commit-log.ts';
 import { LogUnavailable } from '../log/replication.ts';
 import type { StreamConnection } from './stream-connection.ts';
-import { BATCH_HEADER, logSubject, PART_BYTES, PART_HEADER, streamName, TERM_HEADER } from './stream-names.ts';
+import {
+  BATCH_HEADER,
+  ID_HEADER,
+  logSubject,
+  PART_BYTES,
+  PART_HEADER,
+  streamName,
+  TERM_HEADER,
+} from './stream-names.ts';
 import { Fenced, type StreamPlace } from './stream-place.ts';
 import type { StreamPosition } from './stream-position.ts';
 
@@ -30,7 +39,7 @@ interface LastMessage {
   readonly sequence: number;
   readonly batch: number;
   readonly term: number;
-  readonly part: string;
+  readonly id: string;
 }
 
 /** Writes messages behind one another under a subject, as one term. */
@@ -73,6 +82,8 @@ export class SubjectWriter {
     told.set(BATCH_HEADER, String(batch));
     told.set(TERM_HEADER, String(this.#term));
     told.set(PART_HEADER, part);
+    const id = randomUUID();
+    told.set(ID_HEADER, id);
     const expect = { lastSubjectSequence: this.#position.sequence };
     for (;;) {
       try {
@@ -83,7 +94,7 @@ export class SubjectWriter {
         if (NO_ROOM.includes(code)) throw new Error('no space in the stream', { cause: error });
         if (code === WRONG_SEQUENCE) {
           const last = await this.#last(connection);
-          if (last?.batch === batch && last.term === this.#term && last.part === part) return last.sequence;
+          if (last?.id === id) return last.sequence;
           if (last !== undefined)
             throw new Fenced(`Another host has written batch ${last.batch} in term ${last.term}.`);
         }
@@ -103,7 +114,7 @@ export class SubjectWriter {
         sequence: message.seq,
         batch: Number(said(BATCH_HEADER)),
         term: Number(said(TERM_HEADER)),
-        part: said(PART_HEADER),
+        id: said(ID_HEADER),
       };
     } catch (error) {
       if (error instanceof Fenced) throw error;
