@@ -11,6 +11,7 @@ import { AccountsReader } from '#storage/accounts/accounts.ts';
 import { openEnvironment } from '#storage/accounts/accounts-reader.ts';
 import { Lanes } from '#storage/engine/lanes.ts';
 import { openAttachmentClient, type AttachmentClient } from './attachments/attachment-client.ts';
+import { UntoldChanges } from './conversations/untold-changes.ts';
 import type { ShardData } from './shard-data.ts';
 import type { ShardRuntime } from './thread-services.ts';
 
@@ -23,6 +24,8 @@ export interface ShardBase {
   readonly metrics: ThreadMetrics;
   readonly log: Log;
   readonly lanes: Lanes;
+  /** What the thread before this one may have told nobody. */
+  readonly untold: UntoldChanges;
   readonly accounts: AccountsReader;
   readonly attachments: AttachmentClient;
   readonly quotas: QuotaGate;
@@ -55,10 +58,11 @@ export async function openShardBase(data: ShardData): Promise<ShardBase> {
     report: (records, nanos, failed) => (failed ? metrics.commitFailed() : metrics.commit(records, nanos)),
     words: data.words,
   });
+  const untold = new UntoldChanges(lanes);
   const accounts = new AccountsReader(folder, openEnvironment(folder, 'read', data.words));
   const near = (one: NearQuota) => runtime.tellMain('quota.neared', one);
   const quotas = new QuotaGate({ limits: data.quotas, now, near });
   const hasWriter = shard === placement.attachmentShard;
   const attachments = await openAttachmentClient({ ...data, lanes, hasWriter, now, log, quotas, runtime });
-  return { data, config, placement, runtime, metrics, log, lanes, accounts, attachments, quotas, now };
+  return { data, config, placement, runtime, metrics, log, lanes, untold, accounts, attachments, quotas, now };
 }

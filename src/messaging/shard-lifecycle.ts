@@ -53,7 +53,7 @@ export class ShardLifecycle {
 
   /** Takes the port to another thread. */
   link(thread: number, port: MessagePort): void {
-    const { attachments, data, placement, runtime } = this.#base;
+    const { attachments, data, placement, runtime, untold } = this.#base;
     const { presence, pushes } = this.#parts;
     runtime.link(thread, port, () => {
       attachments.shardLost(thread);
@@ -64,6 +64,9 @@ export class ShardLifecycle {
     });
     // A shard that is back knows nobody: the people whose actors live there introduce themselves again.
     if (thread === MAIN) return;
+    // Before anything new is told: the one before this shard may have died with changes that it told nobody.
+    const retold = untold.read(data.epoch);
+    if (retold.conversations.length + retold.users.length > 0) runtime.tellShard(thread, 'changes.retold', retold);
     // What is announced of those who live here is told it again.
     runtime.tellShard(thread, 'presence.announced', { people: pushes.attention.all(), rooms: [] });
     for (const { user, device, id } of this.#parts.hub.connections()) {

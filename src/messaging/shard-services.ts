@@ -146,6 +146,7 @@ type EventServices = Pick<
   | 'account.changed'
   | 'calendar.changed'
   | 'avatar.changed'
+  | 'changes.retold'
   | 'directory.changed'
   | 'group.changed'
   | 'guestRecovery.requested'
@@ -167,6 +168,13 @@ function eventServices({ hub, now }: ShardParts): ServiceHandlers<EventServices>
     'calendar.changed': ({ calendar, syncSeq, users }) =>
       publishTo(users, 'calendar.changed', { calendar_id: calendar, sync_seq: syncSeq }),
     'avatar.changed': (changed) => hub.publishToAll('avatar', encode('avatar', changed)),
+    // Past the watch of pushes, which looks for what it missed by itself when a shard is lost.
+    'changes.retold': ({ conversations, users }) => {
+      for (const { conversation, events } of conversations) {
+        for (const [type, event] of events) hub.publish(conversation, type, event, undefined);
+      }
+      hub.closeOf(users, 'draining');
+    },
     'directory.changed': (changed) => hub.publishToAll('directory.changed', encode('directory.changed', changed)),
     'group.changed': ({ group, rev }) => hub.publishToAll('group', encode('group', { group_id: group, rev })),
     // Empty by design: it says that an invited guest cannot sign in, and not who (GST-05).

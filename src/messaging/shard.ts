@@ -49,6 +49,8 @@ const REVOCATIONS_SWEEP_MILLIS = 60_000;
 const BOT_AUDIT_MILLIS = 10_000;
 /** How often calls are looked at whose actor was set aside or lost its alarm: nothing may ring for ever. */
 const CALLS_CHECK_MILLIS = 5_000;
+/** How long the bug that tests plant waits for a commit. */
+const BUG_MILLIS = 50;
 /** How often attachments are looked for that lost their last message. */
 const RELEASE_MILLIS = 1_000;
 
@@ -187,7 +189,7 @@ runtime.begin({
   services: makeShardServices({
     ...parts,
     ...others,
-    crash: () => data.debugHooks && setImmediate(crash),
+    crash: () => data.debugHooks && plantBug(),
     drain: async () => await lifecycle.drain(),
   }),
   report: {
@@ -211,7 +213,12 @@ metrics.supply(() => {
   };
 });
 
-/** The bug that the tests of supervision plant. */
+/** The bug of the tests strikes at the worst moment, when a commit is on disk and nobody was told; soon where none comes. */
+function plantBug(): void {
+  metrics.commit = crash;
+  setTimeout(crash, BUG_MILLIS);
+}
+
 function crash(): never {
   throw new Error('A bug was planted here to see the shard come back.');
 }

@@ -14,6 +14,7 @@ import type { BotAuditBatch, BotSnapshot } from '#src/protocol/bots/bots.ts';
 import type { IntegrationServices } from '#src/protocol/bots/integrations.ts';
 import type { MediaServers } from '#src/protocol/calls/calls.ts';
 import type { ExpiringCount } from './conversations/retention-preview.ts';
+import type { RetoldChanges } from './conversations/untold-changes.ts';
 import type { PolicySnapshot } from '#src/protocol/directory/policy-decision.ts';
 import type { MeetingNews } from '#src/protocol/meetings/meetings.ts';
 import type { NearQuota } from '#src/limits/quotas.ts';
@@ -93,6 +94,8 @@ export type ShardServices = AttachmentServices & {
   /** Something of a person's account is another that they alone are told of. */
   'account.changed': { tell: { user: string; rev: number } };
   'avatar.changed': { tell: { user: string; rev: number } };
+  /** A shard is back, and these changes may have been told by none before it. */
+  'changes.retold': { tell: RetoldChanges };
   'directory.changed': { tell: { user: string; rev: number } };
   'group.changed': { tell: { group: string; rev: number } };
   /** A guest whom this person invited cannot sign in (GST-05). */

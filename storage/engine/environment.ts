@@ -248,6 +248,11 @@ export class Environment<Name extends string> {
     return [...(this.#log?.view()?.overlay.writes() ?? [])];
   }
 
+  /** What LMDB has under a key, whatever lies over it. */
+  stored(table: Name, itemKey: Buffer): Buffer | undefined {
+    return this.#table(table).get(itemKey);
+  }
+
   /** Which log the file has, and how far it is in the file; undefined where there never was one. */
   get logPlace(): LogPlace | undefined {
     return placeIn(this.#root.get(PLACE_KEY));

@@ -34,6 +34,12 @@ export function numberedThen(number: number, conversation: string, ...rest: read
   return Buffer.concat([numbered(number, conversation), key(...rest)]);
 }
 
+/** The first text part of a key. */
+export function firstPart(buffer: Buffer): string {
+  const end = buffer.indexOf(0);
+  return buffer.toString('utf8', 0, end === -1 ? buffer.length : end);
+}
+
 /** The last text part of a key. */
 export function lastPart(buffer: Buffer): string {
   return buffer.toString('utf8', buffer.lastIndexOf(0) + 1);

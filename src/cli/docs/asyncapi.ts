@@ -42,7 +42,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
 export const CLOSE_MEANINGS: Readonly<Record<CloseReason, string>> = {
   replaced: 'A newer socket of the same device took its place.',
   tooSlow: 'It did not read as fast as it was written to. Reconnect and catch up.',
-  draining: 'The server is stopping, or the part of it that held this socket restarts.',
+  draining: 'The server is stopping, or a part of it restarted that this socket depends on.',
   sessionOver: 'The session’s token ran out. Renew it first.',
   abuse: 'Too many refused frames within a minute.',
   revoked: 'The session, the device or the person was revoked.',

@@ -181,6 +181,11 @@ export class SocketHub implements LocalSockets {
     socket.end(CLOSE_CODES[reason], reason);
   }
 
+  /** Closes the sockets of these people. */
+  closeOf(users: readonly string[], reason: CloseReason): void {
+    for (const user of users) for (const socket of [...(this.#users.get(user) ?? [])]) this.close(socket, reason);
+  }
+
   /** Closes the sockets of these sessions at once (CRD-08). */
   revoke(sids: readonly string[]): void {
     for (const sid of sids) for (const socket of [...(this.#sessions.get(sid) ?? [])]) this.close(socket, 'revoked');
