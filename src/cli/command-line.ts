@@ -107,9 +107,9 @@ export const COMMANDS = {
   check: {
     takes: [],
     options: {},
-    optional: { archive: 'FOLDER' },
+    optional: { archive: 'FOLDER', compare: 'FOLDER' },
     flags: ['drop-damaged-logs'],
-    say: 'Looks for damage in the data, and in the archive of its logs that is named. The server must be stopped. --drop-damaged-logs sets damaged logs aside: what only they have is lost.',
+    say: 'Looks for damage in the data, and in the archive of its logs that is named. --compare says what differs from the folder of another host of the cluster. The server must be stopped. --drop-damaged-logs sets damaged logs aside: what only they have is lost.',
   },
   'node join': {
     takes: [],

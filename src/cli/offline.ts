@@ -18,6 +18,7 @@ import { rotateSigningKeys } from '#src/server/signing-key-rotation.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { Vault } from '#storage/vault/vault.ts';
+import type { Comparison } from '#storage/check/folder-comparison.ts';
 import { FolderError, lockFolder, readManifest } from '#storage/engine/folder.ts';
 import { dropDamagedLogs } from '#storage/engine/log-recovery.ts';
 import { openServed } from '#storage/engine/served-folder.ts';
@@ -165,6 +166,22 @@ export async function check(folder: string): Promise<readonly string[]> {
   const lock = await lockFolder(folder);
   try {
     return (await checkFolder(folder)).problems;
+  } finally {
+    lock.release();
+  }
+}
+
+/** What differs between the folders of two stopped hosts of a cluster. @throws FolderError when one is in use, or they are of no cluster. */
+export async function compare(folder: string, other: string): Promise<Comparison> {
+  const { compareFolders } = await import('#storage/check/folder-comparison.ts');
+  const lock = await lockFolder(folder);
+  try {
+    const otherLock = await lockFolder(other);
+    try {
+      return await compareFolders(folder, other);
+    } finally {
+      otherLock.release();
+    }
   } finally {
     lock.release();
   }

@@ -11,7 +11,7 @@ import { CommandError, EXIT, UsageError } from './command-error.ts';
 import { helpPage, readCommandLine, readCount, type CommandLine, type CommandName } from './command-line.ts';
 import { connectToServer, type ControlConnection } from './control-client.ts';
 import { joinNode, runNode } from './node-commands.ts';
-import { check, dropLogs, openOffline, restore, type RestoreTarget } from './offline.ts';
+import { check, compare, dropLogs, openOffline, restore, type RestoreTarget } from './offline.ts';
 import { readPassword } from './password-input.ts';
 import { readKeyFile, redactStream } from './redact.ts';
 import { writeSelfSigned } from './tls-commands.ts';
@@ -110,7 +110,7 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
     say(`${config.data} left the cluster ${await leaveCluster(config)}. Start it without PARLEY_CLUSTER.`);
     return EXIT.ok;
   },
-  check: async ({ flags, options: { archive } }, config) => {
+  check: async ({ flags, options: { archive, compare: other } }, config) => {
     await assertStopped(config);
     if (flags.has('drop-damaged-logs')) await dropLogs(config.data, say);
     const problems = [...(await check(config.data))];
@@ -119,6 +119,11 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
       const { files, problems: found, reaches } = checkArchive(config.data, resolve(archive));
       problems.push(...found);
       say(`The archive has ${files} files and reaches to ${reaches ?? 'no instant'}.`);
+    }
+    if (other !== undefined) {
+      const { alike, differences } = await compare(config.data, resolve(other));
+      problems.push(...differences);
+      say(`${alike} rows are the same in both folders.`);
     }
     for (const problem of problems) say(problem);
     say(problems.length === 0 ? 'No problems found.' : `Problems found: ${problems.length}.`);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeliverPolicy, type ConsumerMessages, type JsMsg } from '@nats-io/jetstream';
 import { Environment, mapBytesOf, type Write } from '../engine/environment.ts';
-import { logFolderName, logNames, logOf } from '../engine/folder-logs.ts';
+import { logFolderName, logNames, logOf, storePath } from '../engine/folder-logs.ts';
 import { FolderError } from '../engine/folder.ts';
 import { decodeBatch, encodeBatch } from '../log/commit-log.ts';
 import { POSITION_KEY, REPLICATED_TABLE } from '../log/replication.ts';
@@ -18,7 +18,6 @@ import { BATCH_HEADER, logOfSubject, logSubject, PART_HEADER, streamName } from 
 import { Fenced, type StreamPlace } from '../stream/stream-place.ts';
 import { decodePosition, encodePosition, type StreamPosition } from '../stream/stream-position.ts';
 import { SubjectWriter } from '../stream/subject-writer.ts';
-import { storePath } from './snapshots.ts';
 
 /** Bytes that wait to be committed here before no more is taken from the stream. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;

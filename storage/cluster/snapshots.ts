@@ -14,8 +14,8 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Objm, type ObjectStore } from '@nats-io/obj';
 import { Environment, mapBytesOf } from '../engine/environment.ts';
-import { logFolderName, logNames, logOf, type DurableWords, type LogName } from '../engine/folder-logs.ts';
-import { FolderError, folderPaths, lanePath, syncFolder } from '../engine/folder.ts';
+import { logFolderName, logNames, logOf, storePath, type DurableWords, type LogName } from '../engine/folder-logs.ts';
+import { FolderError, folderPaths, syncFolder } from '../engine/folder.ts';
 import type { StreamConnection } from '../stream/stream-connection.ts';
 import { POSITION_KEY, REPLICATED_TABLE } from '../log/replication.ts';
 import { logSubject, snapshotBucket, streamName } from '../stream/stream-names.ts';
@@ -26,11 +26,6 @@ type SnapshotFile = Snapshot['files'][number];
 
 /** Where a snapshot gathers, and what says that it is all there. */
 const WHOLE = 'whole';
-
-/** The path within a folder of the file behind a log. */
-export function storePath(log: LogName): string {
-  return typeof log === 'number' ? lanePath('', log) : folderPaths('')[log];
-}
 
 /**
  * Puts copies of a folder's files into the object store and says so in the installation's bucket; then forgets what the stream has

@@ -57,7 +57,8 @@ export function mapBytesOf(path: string): number {
 export const MARK_KEY = 'parley.mark';
 
 /** Where an environment keeps how far its log is applied: in LMDB's own table of tables, which every handle has open. */
-const PLACE_KEY = Buffer.from('commit-log');
+const PLACE_NAME = 'commit-log';
+const PLACE_KEY = Buffer.from(PLACE_NAME);
 
 /** How long a copy waits for what is acknowledged to reach LMDB; a full disk may hold it up. */
 const COPY_WAIT_MILLIS = 2_000;
@@ -248,9 +249,15 @@ export class Environment<Name extends string> {
     return [...(this.#log?.view()?.overlay.writes() ?? [])];
   }
 
-  /** What LMDB has under a key, whatever lies over it. */
-  stored(table: Name, itemKey: Buffer): Buffer | undefined {
-    return this.#table(table).get(itemKey);
+  /** A table as LMDB has it, whatever lies over it. */
+  stored(table: string): Table {
+    return this.#table(table);
+  }
+
+  /** The tables that the file has. */
+  get tableNames(): readonly string[] {
+    const names = Array.from(this.#root.getKeys(), (name) => name.toString('latin1'));
+    return names.filter((name) => name !== MARK_KEY && name !== PLACE_NAME);
   }
 
   /** Which log the file has, and how far it is in the file; undefined where there never was one. */

@@ -7,7 +7,7 @@ import type { LogOptions } from '../log/log-store.ts';
 import { StreamAppender } from '../stream/stream-appender.ts';
 import { readArchivePlace } from './archive-place.ts';
 import { readClusterPlace } from './cluster-place.ts';
-import { folderPaths } from './folder.ts';
+import { folderPaths, lanePath } from './folder.ts';
 
 /** Logs beside those of the lanes. */
 const OTHERS = ['accounts', 'attachments', 'calendar'] as const;
@@ -84,6 +84,11 @@ function archiveOf(folder: string, log: LogName, word: ArchiveWord | undefined):
 /** What a log is called in the data folder and in an archive. */
 export function logFolderName(log: LogName): string {
   return typeof log === 'number' ? `lane-${String(log).padStart(2, '0')}` : log;
+}
+
+/** The path within a folder of the file behind a log. */
+export function storePath(log: LogName): string {
+  return typeof log === 'number' ? lanePath('', log) : folderPaths('')[log];
 }
 
 /** The logs of a folder with that many lanes. */

@@ -1,15 +1,10 @@
 /** Brings what a server that did not end in order left in its logs to the files behind them. */
 import { existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { LogFault } from '../log/commit-log.ts';
-import { logNames, logOf, type DurableWords, type LogName } from './folder-logs.ts';
+import { logNames, logOf, storePath, type DurableWords, type LogName } from './folder-logs.ts';
 import { Environment, mapBytesOf, type LogOptions } from './environment.ts';
-import { folderPaths, lanePath } from './folder.ts';
 import { SegmentLog } from '../log/segment-log.ts';
-
-/** The file that a log stands before. */
-function fileOf(folder: string, log: LogName): string {
-  return typeof log === 'number' ? lanePath(folder, log) : folderPaths(folder)[log];
-}
 
 /**
  * Applies the logs of a locked folder that nobody has open, so that tools read the files alone and threads may open them
@@ -45,7 +40,7 @@ export async function dropDamagedLogs(folder: string, lanes: number, say: (sente
     try {
       await recoverLog(folder, name);
     } catch (error) {
-      const path = fileOf(folder, name);
+      const path = join(folder, storePath(name));
       if (!(error instanceof LogFault) || !existsSync(path)) throw error;
       const count = await applyWhole(path, logOf(folder, name, 'read'));
       const { folder: log } = logOf(folder, name, 'read');
@@ -74,7 +69,7 @@ async function applyWhole(path: string, log: LogOptions): Promise<number> {
 }
 
 async function recoverLog(folder: string, name: LogName, words?: DurableWords): Promise<void> {
-  const path = fileOf(folder, name);
+  const path = join(folder, storePath(name));
   const log = logOf(folder, name, 'write', words);
   if (!existsSync(path) && !SegmentLog.isIn(log.folder)) return;
   const mapBytes = existsSync(path) ? mapBytesOf(path) : 0;

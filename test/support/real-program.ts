@@ -57,6 +57,10 @@ export class RealProgram {
     if (exitCode !== null) throw new Error(`${spawnfile} ended with ${exitCode}: ${this.#said}`);
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const gone = once(this.#child, 'exit');

@@ -28,6 +28,10 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** A folder to start on, kept afterwards. By default a new one, removed with `stop`. */
   readonly folder?: string;
+  /** A command that runs it, such as one that enters a namespace. */
+  readonly through?: readonly string[];
+  /** Where its lines are put; a new array by default. */
+  readonly output?: string[];
 }
 
 export interface Reply<T = Record<string, unknown>> {
@@ -156,8 +160,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     PARLEY_PASSWORD_MEMORY_KIB: TEST_PASSWORD_MEMORY_KIB,
     ...options.environment,
   };
-  const child = spawn(process.execPath, PROGRAM, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
-  const output: string[] = [];
+  const [program, ...args] = [...(options.through ?? []), process.execPath, ...PROGRAM] as [string, ...string[]];
+  const child = spawn(program, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = options.output ?? [];
   const { promise, resolve, reject } = Promise.withResolvers<{
     coordinator: string;
     messaging: string;
@@ -183,6 +188,8 @@ export interface RequestOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly token?: string | undefined;
+  /** Ends it without an answer. */
+  readonly signal?: AbortSignal;
 }
 
 /** One HTTP request; a body that is not a string is sent as JSON. */
@@ -191,13 +198,18 @@ export async function request<T = Record<string, unknown>>(
   url: string,
   options: RequestOptions = {},
 ): Promise<Reply<T>> {
-  const { body, token } = options;
+  const { body, signal, token } = options;
   const headers: Record<string, string> = { ...options.headers };
   if (body !== undefined) headers['content-type'] ??= 'application/json';
   if (token !== undefined) headers['authorization'] ??= `Bearer ${token}`;
   const sent =
     body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-  const response = await fetch(url, { method, headers, ...(sent === undefined ? {} : { body: sent as BodyInit }) });
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(signal && { signal }),
+    ...(sent === undefined ? {} : { body: sent as BodyInit }),
+  });
   const text = await response.text();
   return {
     status: response.status,

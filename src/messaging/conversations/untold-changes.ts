@@ -55,7 +55,7 @@ function untoldIn(environment: LaneEnvironment): Untold {
   for (const { key, table } of environment.pending()) {
     if (table === 'memberships') users.add(firstPart(key));
     if (table !== 'conversations') continue;
-    const before = environment.stored(table, key);
+    const before = environment.stored(table).get(key);
     conversations.set(firstPart(key), before === undefined ? 0 : conversationRecord.decode(before).rev);
   }
   return { environment, conversations, users: [...users] };
