@@ -17,6 +17,7 @@ import type { StreamConnection } from '../stream/stream-connection.ts';
 import { BATCH_HEADER, logOfSubject, logSubject, PART_HEADER, streamName } from '../stream/stream-names.ts';
 import { Fenced, type StreamPlace } from '../stream/stream-place.ts';
 import { decodePosition, encodePosition, type StreamPosition } from '../stream/stream-position.ts';
+import { behindOf, lookBehind } from '../stream/subject-order.ts';
 import { SubjectWriter } from '../stream/subject-writer.ts';
 
 /** Bytes that wait to be committed here before no more is taken from the stream. */
@@ -30,13 +31,16 @@ const SETTLED_MILLIS = 10;
 /** The stream does not reach back to what a host has: it begins again with a snapshot. */
 export class StreamGap extends Error {}
 
+const gapIn = ({ log, received }: Pick<Followed, 'log' | 'received'>): StreamGap =>
+  new StreamGap(`Batch ${received.batch + 1} of ${log} is not in the stream any more.`);
+
 /** A log as a follower has it. */
 interface Followed {
   readonly log: string;
   readonly environment: Environment<string>;
   /** How far it is here. */
   position: StreamPosition;
-  /** How far it has come in, in whole batches; and the last message of its subject, which may be a part of the next. */
+  /** How far it has come in, in whole batches; and the last message of its subject that counts, which may be a part of the next. */
   received: StreamPosition;
   tail: number;
   parts: Buffer[];
@@ -178,7 +182,9 @@ export class Follower {
           `This host has more of ${followed.log} than the stream of its cluster: the stream was made anew, or set back.`,
         );
       if (last === null || last.seq <= followed.position.sequence) continue;
-      await this.#requireNext(followed);
+      const { next } = await lookBehind(connection, place.name, followed.log, followed.position.sequence);
+      if (next === undefined) continue;
+      if (next.behind > followed.position.sequence) throw gapIn(followed);
       from = Math.min(from, followed.position.sequence + 1);
     }
     this.#sequence = from - 1;
@@ -190,17 +196,6 @@ export class Follower {
     this.#messages = messages;
     this.#ended = this.#follow(messages);
     this.#ended.catch(() => undefined);
-  }
-
-  /** @throws StreamGap when what comes behind a log's position is not in the stream any more. */
-  async #requireNext({ log, position }: Followed): Promise<void> {
-    const { connection, place } = this.#options;
-    // The server takes both together, which the library's type does not say.
-    const wanted = { seq: position.sequence + 1, next_by_subj: logSubject(place.name, log) };
-    const next = await connection.manager.streams.getMessage(streamName(place.name), wanted);
-    const batch = Number(next?.header.get(BATCH_HEADER));
-    if (batch !== position.batch + 1)
-      throw new StreamGap(`Batch ${position.batch + 1} of ${log} is not in the stream any more.`);
   }
 
   async #follow(messages: ConsumerMessages): Promise<void> {
@@ -222,13 +217,14 @@ export class Follower {
     const followed = this.#logs.get(logOfSubject(message.subject));
     if (followed === undefined)
       throw new FolderError(`The stream has a log ${message.subject}, which this host does not know.`);
-    const said = (name: string) => message.headers?.get(name) ?? '';
-    const batch = Number(said(BATCH_HEADER));
-    const [part, parts] = said(PART_HEADER).split('/').map(Number);
-    if (message.seq <= followed.tail) return;
+    const said = { get: (name: string) => message.headers?.get(name) ?? '' };
+    const batch = Number(said.get(BATCH_HEADER));
+    const [part, parts] = said.get(PART_HEADER).split('/').map(Number);
+    const behind = behindOf(said);
+    // It is here already, or another one came behind the same message before.
+    if (message.seq <= followed.tail || behind < followed.tail) return;
+    if (behind > followed.tail || batch !== followed.received.batch + 1) throw gapIn(followed);
     followed.tail = message.seq;
-    if (batch !== followed.received.batch + 1)
-      throw new StreamGap(`Batch ${followed.received.batch + 1} of ${followed.log} is not in the stream any more.`);
     // Whoever wrote the parts before may have died over them, and another host then says the batch anew.
     if (part === 1) followed.parts = [];
     followed.parts.push(Buffer.from(message.data));

@@ -16,6 +16,8 @@ export const REPLICAS = 3;
 export const BATCH_HEADER = 'Parley-Batch';
 export const TERM_HEADER = 'Parley-Term';
 export const PART_HEADER = 'Parley-Part';
+/** The sequence of the message that it comes behind: see subject-order.ts. */
+export const BEHIND_HEADER = 'Parley-Behind';
 /** One of a message's own: what was given up and stored all the same is not taken for what came in its place. */
 export const ID_HEADER = 'Parley-Id';
 

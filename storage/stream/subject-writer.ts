@@ -1,11 +1,10 @@
 /**
  * Writes messages under a subject of the stream, behind one another.
  *
- * Each message says which one of its subject it comes behind (`Nats-Expected-Last-Subject-Sequence`), so the stream itself refuses
- * whoever does not know of the last one: a host that led before, was paused or cut off, can add nothing once another one has. No
- * clock decides that.
+ * Each message says which one of its subject it comes behind, and of those behind one the first counts (subject-order.ts): whoever does
+ * not know of the last one, a host that led before, was paused or cut off, can add nothing that counts. No clock decides that.
  *
- * Whether a message that was not answered is there is found out by the last one of the subject, which has an id of its own.
+ * A message is written once it is known to count: at once where nothing else of the stream came in between, otherwise by looking.
  */
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
@@ -16,45 +15,40 @@ import { LogUnavailable } from '../log/replication.ts';
 import type { StreamConnection } from './stream-connection.ts';
 import {
   BATCH_HEADER,
+  BEHIND_HEADER,
   ID_HEADER,
   logSubject,
   PART_BYTES,
   PART_HEADER,
-  streamName,
   TERM_HEADER,
 } from './stream-names.ts';
 import { Fenced, type StreamPlace } from './stream-place.ts';
 import type { StreamPosition } from './stream-position.ts';
+import { lookBehind, type Behind } from './subject-order.ts';
 
 /** How long one try takes at most, and from one that was not answered to the next. */
 const TRY_MILLIS = 2_000;
 const RETRY_MILLIS = 100;
 
-/** JetStream's codes: another message came first; and there is no room, of the server, the account or the stream. */
-const WRONG_SEQUENCE = 10_071;
+/** JetStream's codes where there is no room, of the server, the account or the stream. */
 const NO_ROOM: readonly number[] = [10_023, 10_028, 10_047, 10_052, 10_076, 10_077];
-
-/** A message of a subject, as whoever wrote it says. */
-interface LastMessage {
-  readonly sequence: number;
-  readonly batch: number;
-  readonly term: number;
-  readonly id: string;
-}
 
 /** Writes messages behind one another under a subject, as one term. */
 export class SubjectWriter {
+  readonly #name: string;
+  readonly #log: string;
   readonly #subject: string;
-  readonly #stream: string;
   readonly #term: number;
   #position: StreamPosition;
+  /** The last message of the subject that is known here, which may be one that does not count. */
+  #last: number;
   #isGivenUp = false;
 
   constructor({ name, term }: Pick<StreamPlace, 'name' | 'term'>, log: string, position: StreamPosition) {
+    [this.#name, this.#log, this.#term] = [name, log, term];
     this.#subject = logSubject(name, log);
-    this.#stream = streamName(name);
-    this.#term = term;
     this.#position = position;
+    this.#last = position.sequence;
   }
 
   /**
@@ -78,47 +72,51 @@ export class SubjectWriter {
   }
 
   async #writePart(connection: StreamConnection, bytes: Buffer, batch: number, part: string): Promise<number> {
+    const tail = this.#position.sequence;
     const told = headers();
     told.set(BATCH_HEADER, String(batch));
     told.set(TERM_HEADER, String(this.#term));
     told.set(PART_HEADER, part);
+    told.set(BEHIND_HEADER, String(tail));
     const id = randomUUID();
     told.set(ID_HEADER, id);
-    const expect = { lastSubjectSequence: this.#position.sequence };
-    for (;;) {
-      try {
-        const options = { headers: told, expect, timeout: TRY_MILLIS, retries: 1 };
-        return (await connection.stream.publish(this.#subject, bytes, options)).seq;
-      } catch (error) {
-        const code = error instanceof JetStreamApiError ? error.code : 0;
-        if (NO_ROOM.includes(code)) throw new Error('no space in the stream', { cause: error });
-        if (code === WRONG_SEQUENCE) {
-          const last = await this.#last(connection);
-          if (last?.id === id) return last.sequence;
-          if (last !== undefined)
-            throw new Fenced(`Another host has written batch ${last.batch} in term ${last.term}.`);
+    let full: unknown;
+    for (let isStored = false; ;) {
+      if (!isStored) {
+        try {
+          const expect = { lastSubjectSequence: this.#last };
+          const options = { headers: told, expect, timeout: TRY_MILLIS, retries: 1 };
+          const { seq } = await connection.stream.publish(this.#subject, bytes, options);
+          this.#last = Math.max(this.#last, seq);
+          // The one behind the last that counts: nothing can stand between them.
+          if (seq === tail + 1) return seq;
+          isStored = true;
+        } catch (error) {
+          const code = error instanceof JetStreamApiError ? error.code : 0;
+          if (NO_ROOM.includes(code)) full = error;
         }
       }
-      if (this.#isGivenUp) throw new LogUnavailable('The stream of the cluster did not answer.');
-      await sleep(RETRY_MILLIS);
+      const { next } = await this.#look(connection, tail);
+      if (next?.id === id) return next.sequence;
+      if (next !== undefined) throw new Fenced(`Another host has written batch ${next.batch} in term ${next.term}.`);
+      // A try before, which was not answered, may have had room.
+      if (full !== undefined) throw new Error('no space in the stream', { cause: full });
     }
   }
 
-  /** The last message of the subject; undefined when it cannot be asked for now. */
-  async #last({ manager }: StreamConnection): Promise<LastMessage | undefined> {
-    try {
-      const message = await manager.streams.getMessage(this.#stream, { last_by_subj: this.#subject });
-      if (message === null) throw new Fenced('The stream was emptied.');
-      const said = (name: string) => message.header.get(name);
-      return {
-        sequence: message.seq,
-        batch: Number(said(BATCH_HEADER)),
-        term: Number(said(TERM_HEADER)),
-        id: said(ID_HEADER),
-      };
-    } catch (error) {
-      if (error instanceof Fenced) throw error;
-      return undefined;
+  /** What the subject has behind a message, once that is answered. */
+  async #look(connection: StreamConnection, tail: number): Promise<Behind> {
+    for (;;) {
+      try {
+        const behind = await lookBehind(connection, this.#name, this.#log, tail);
+        this.#last = Math.max(this.#last, behind.last);
+        return behind;
+      } catch (error) {
+        if (this.#isGivenUp) {
+          throw new LogUnavailable('The stream of the cluster did not answer.', { cause: error });
+        }
+        await sleep(RETRY_MILLIS);
+      }
     }
   }
 }

@@ -7,7 +7,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { after, before, describe, it } from 'node:test';
+import type { JetStreamManager } from '@nats-io/jetstream';
+import { headers } from '@nats-io/transport-node';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
+import { connectToStream } from '#storage/stream/stream-connection.ts';
+import { allLogs, streamName } from '#storage/stream/stream-names.ts';
 import { upload } from '#test/messaging/attaching.ts';
 import { TestNats } from '#test/support/nats.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
@@ -69,6 +73,12 @@ describe('several hosts', { skip }, () => {
     const text = (await answer.setEncoding('utf8').toArray()).join('');
     assert.equal(answer.statusCode, 200, text);
     return JSON.parse(text) as Session;
+  }
+
+  /** The subjects of all logs. */
+  async function subjectsOf(manager: JetStreamManager): Promise<string[]> {
+    const info = await manager.streams.info(streamName('parley'), { subjects_filter: allLogs('parley') });
+    return Object.keys(info.state.subjects ?? {});
   }
 
   /** Waits until one leads and the other follows, whichever. */
@@ -176,6 +186,38 @@ describe('several hosts', { skip }, () => {
       return reply.body.items.find(({ is_current: isCurrent }) => isCurrent);
     }, 'the session in the list');
     assert.equal(listed.address, '127.0.0.9');
+  });
+
+  it('CLU-02 what stands in the stream twice is passed over by the host that writes and by those that follow', async () => {
+    const before = leading.output.length + following.output.length;
+    const {
+      manager,
+      nats: connection,
+      stream,
+    } = await connectToStream({
+      urls: nats.urls.split(','),
+      credentialsFile: undefined,
+    });
+    try {
+      // A message that was tried again while NATS was away came twice from nats-server 2.9.10, for each of the logs.
+      for (const name of await subjectsOf(manager)) {
+        const last = await manager.streams.getMessage(streamName('parley'), { last_by_subj: name });
+        assert.ok(last !== null);
+        const told = headers();
+        for (const [header, [value = '']] of last.header) if (header.startsWith('Parley-')) told.set(header, value);
+        await stream.publish(name, last.data, { headers: told });
+      }
+    } finally {
+      await connection.close();
+    }
+    for (let count = 0; count < 8; count += 1) await post([leading, following], `behind what came twice ${count}`);
+    await untilRole(following, 'follows');
+    await assertAll(following);
+    const said = [...leading.output, ...following.output].slice(before);
+    assert.deepEqual(
+      said.filter((line) => line.includes('begins again')),
+      [],
+    );
   });
 
   it('CLU-01 a host that is killed loses nothing that was acknowledged, and the other one serves', async () => {

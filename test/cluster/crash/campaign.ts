@@ -27,6 +27,8 @@ const ACKS_AFTER = 8;
 /** How long the stream has to be still for the hosts to have the same. */
 const STILL_MILLIS = 1_000;
 const PATIENCE_MILLIS = 120_000;
+/** Lines of a host that are shown when it did not come back. */
+const LINES_SHOWN = 6;
 
 export interface CampaignOptions {
   readonly cycles: number;
@@ -90,7 +92,13 @@ class Campaign {
     for (let cycle = 1; cycle <= cycles; cycle += 1) {
       if (waiting.length === 0) waiting = [...nemeses];
       const [nemesis] = waiting.splice(this.#random.whole(0, waiting.length - 1), 1) as [Nemesis];
-      const told = await this.#cycle(nemesis, traffic);
+      const told = await this.#cycle(nemesis, traffic).catch(async (error: unknown) => {
+        this.#lose(`When ${nemesis.name}: ${(error as Error).message}`);
+        traffic.giveUp();
+        await this.#tellFaults();
+      });
+      // What comes after a cluster that does not come back says nothing more.
+      if (told === undefined) return { losses: this.#losses, cycles: this.#cycles, figures: {} };
       this.#cycles.push(told);
       onCycle?.(cycle, told, this.#losses);
     }
@@ -104,6 +112,7 @@ class Campaign {
         read: reads,
         'tried again': retries,
         batches: this.#record.batches,
+        'passed over': this.#record.passedOver,
         'rows alike': alike,
       },
     };
@@ -149,6 +158,15 @@ class Campaign {
     await this.#record.verify(this.#lose);
     this.#assertTerms();
     return { nemesis: nemesis.name, millis: Math.round(to - from), gap: Math.round(gap) };
+  }
+
+  /** What the stream has, and what the hosts said last, of a cluster that did not come back. */
+  async #tellFaults(): Promise<void> {
+    await this.#record.verify(this.#lose).catch((error: unknown) => this.#lose(String(error)));
+    for (const { name, said } of this.#machines.hosts) {
+      const faults = said.filter((line) => !line.includes('"level":"info"')).slice(-LINES_SHOWN);
+      for (const line of faults) this.#lose(`${name} said: ${line}`);
+    }
   }
 
   /** No two hosts ever said that they lead in one term. */

@@ -14,7 +14,7 @@ const PORTS = { PARLEY_COORDINATOR_PORT: '8000', PARLEY_MESSAGING_PORT: '8001', 
 /** A disk of a host's own, which can be filled. */
 const DISK_MEGABYTES = 256;
 /** How long machines may take for what takes them seconds where they are not all on one. */
-const SETTLE_MILLIS = 120_000;
+const SETTLE_MILLIS = 60_000;
 /** How long a host may take to say how it is. */
 const HEALTH_MILLIS = 2_000;
 /** Debian's library that has a process see another time. */
@@ -54,8 +54,8 @@ export class NatsMachine {
 
   /** Resolves when it takes connections. */
   async start(): Promise<void> {
-    const [program = '', ...args] = [...Network.on(this.name), 'nats-server', '-c', this.#file];
-    this.#program = new RealProgram(program, args);
+    const [program, ...args] = Network.on(this.name);
+    this.#program = new RealProgram(program, [...args, 'nats-server', '-c', this.#file]);
     const takesConnections = async () => {
       this.#program?.assertRuns();
       const socket = connect(NATS_PORT, this.address);

@@ -61,7 +61,7 @@ export class Network {
   }
 
   /** What a program is begun with in order to run on a machine. */
-  static on(name: string): readonly string[] {
+  static on(name: string): readonly [string, ...string[]] {
     return ['ip', 'netns', 'exec', name];
   }
 

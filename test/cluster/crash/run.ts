@@ -10,7 +10,7 @@ import { runCampaign, type Cycle } from './campaign.ts';
 import { OWN_NAMESPACES, whyNot } from './network.ts';
 
 /** Losses printed in full; the rest is counted. */
-const LOSSES_SHOWN = 20;
+const LOSSES_SHOWN = 40;
 /** Says to this program that it has namespaces of its own. */
 const INSIDE = 'CAMPAIGN_INSIDE';
 

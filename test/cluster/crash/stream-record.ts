@@ -1,7 +1,14 @@
 /** What the stream of a campaign's cluster has: who may write is decided there, so what it has says whether only one did. */
 import { DeliverPolicy } from '@nats-io/jetstream';
 import { connectToStream, type StreamConnection } from '#storage/stream/stream-connection.ts';
-import { BATCH_HEADER, logOfSubject, PART_HEADER, streamName, TERM_HEADER } from '#storage/stream/stream-names.ts';
+import {
+  BATCH_HEADER,
+  BEHIND_HEADER,
+  logOfSubject,
+  PART_HEADER,
+  streamName,
+  TERM_HEADER,
+} from '#storage/stream/stream-names.ts';
 
 const CLUSTER_NAME = 'parley';
 const FETCHED_MAX = 1_000;
@@ -9,9 +16,11 @@ const FETCH_MILLIS = 2_000;
 
 export class StreamRecord {
   readonly #connection: StreamConnection;
-  readonly #logs = new Map<string, { batch: number; term: number }>();
+  readonly #logs = new Map<string, { batch: number; term: number; seq: number }>();
   #read = 0;
   batches = 0;
+  /** Messages that do not count: another one came behind the same message before. */
+  passedOver = 0;
 
   private constructor(connection: StreamConnection) {
     this.#connection = connection;
@@ -38,19 +47,33 @@ export class StreamRecord {
         expires: FETCH_MILLIS,
       });
       for await (const { headers, seq, subject } of messages) {
+        // A consumer that lost its place may bring a message once more.
+        if (seq <= this.#read) continue;
         this.#read = seq;
-        const log = logOfSubject(subject);
-        const [batch, term] = [BATCH_HEADER, TERM_HEADER].map((name) => Number(headers?.get(name))) as [number, number];
-        const [part, parts] = (headers?.get(PART_HEADER) ?? '').split('/');
-        const before = this.#logs.get(log);
-        if (before !== undefined && term < before.term)
-          lose(`Batch ${batch} of ${log} is of term ${term}, behind one of term ${before.term}.`);
-        if (before !== undefined && batch !== before.batch + 1)
-          lose(`Batch ${batch} of ${log} comes behind batch ${before.batch}.`);
-        this.#logs.set(log, { term, batch: part === parts ? batch : batch - 1 });
-        this.batches += Number(part === parts);
+        this.#take(logOfSubject(subject), seq, (name) => headers?.get(name) ?? '', lose);
       }
     }
+  }
+
+  #take(log: string, seq: number, said: (name: string) => string, lose: (sentence: string) => void): void {
+    const before = this.#logs.get(log) ?? { batch: 0, term: 0, seq: 0 };
+    const [batch, term, behind] = [BATCH_HEADER, TERM_HEADER, BEHIND_HEADER].map((name) => Number(said(name))) as [
+      number,
+      number,
+      number,
+    ];
+    if (behind < before.seq) {
+      this.passedOver += 1;
+      return;
+    }
+    const named = `Batch ${batch} of ${log} (message ${seq} of term ${term})`;
+    if (behind > before.seq) lose(`${named} comes behind message ${behind}, not ${before.seq}.`);
+    if (term < before.term) lose(`${named} comes behind one of term ${before.term}.`);
+    if (batch !== before.batch + 1) lose(`${named} comes behind batch ${before.batch}.`);
+    const [part, parts] = said(PART_HEADER).split('/');
+    const isWhole = part === parts;
+    this.#logs.set(log, { term, seq, batch: isWhole ? batch : batch - 1 });
+    this.batches += Number(isWhole);
   }
 
   async close(): Promise<void> {

@@ -7,24 +7,31 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { request, type Person, type Reply } from '#test/support/server.ts';
 import type { LogOperation } from '#test/support/linearisability.ts';
 import type { SeededRandom } from '#test/support/random.ts';
-import type { HostMachine } from './machines.ts';
+import { until } from '#test/support/waiting.ts';
 
 /** A client's own patience with one request, and with a message under all its tries. */
 const REQUEST_MILLIS = 4_000;
 const MESSAGE_MILLIS = 180_000;
+const READ_MILLIS = 60_000;
 /** A breath between two posts, and before another try. */
 const [BREATH_MILLIS_MIN, BREATH_MILLIS_MAX] = [5, 40];
 const RETRY_MILLIS = 50;
 const PAGE = 200;
 
+/** A host as its clients know it. */
+export interface Door {
+  readonly name: string;
+  readonly messaging: string;
+}
+
 /** A request, as who made it saw it; times in milliseconds of `performance.now()`. */
 interface Seen extends LogOperation {
   readonly room: string;
-  readonly host: HostMachine;
+  readonly host: Door;
 }
 
 export interface TrafficOptions {
-  readonly hosts: readonly HostMachine[];
+  readonly hosts: readonly Door[];
   readonly people: readonly Person[];
   readonly rooms: readonly string[];
   readonly random: SeededRandom;
@@ -39,6 +46,7 @@ export class Traffic {
   #seen: Seen[] = [];
   #running: Promise<unknown> = Promise.resolve();
   #isOver = true;
+  #isGivenUp = false;
   #ackAt = 0;
   #gap = 0;
   acks = 0;
@@ -74,6 +82,12 @@ export class Traffic {
     await this.#running;
   }
 
+  /** Ends it at once, whatever is not acknowledged. */
+  giveUp(): void {
+    this.#isOver = true;
+    this.#isGivenUp = true;
+  }
+
   /** Begins to look how long nobody is acknowledged anything. */
   watch(): void {
     [this.#ackAt, this.#gap] = [performance.now(), 0];
@@ -86,7 +100,7 @@ export class Traffic {
 
   /** What was seen since the last call of a room, without reads of a host in a time in which it may be behind. */
   takeSeen(stale: {
-    readonly hosts: readonly HostMachine[];
+    readonly hosts: readonly Door[];
     readonly from: number;
     readonly to: number;
   }): Map<string, LogOperation[]> {
@@ -99,7 +113,7 @@ export class Traffic {
   }
 
   /** Says what a host has not as it was acknowledged. */
-  async verify(host: HostMachine): Promise<void> {
+  async verify(host: Door): Promise<void> {
     const { lose, people, rooms } = this.#options;
     for (const room of rooms) {
       const sent = this.#sent.get(room) as Set<string>;
@@ -126,6 +140,7 @@ export class Traffic {
     this.#sent.get(room)?.add(text);
     const began = performance.now();
     while (performance.now() - began < MESSAGE_MILLIS) {
+      if (this.#isGivenUp) return;
       const host = random.pick(hosts);
       const reply = await ask<{ seq: number }>(host, person, 'POST', `/v1/conversations/${room}/messages`, body);
       if (reply?.status === 200 || reply?.status === 201) {
@@ -168,7 +183,7 @@ export class Traffic {
 
 /** A request that a client gives up after a while; undefined where it was not answered. */
 async function ask<T>(
-  host: HostMachine,
+  host: Door,
   { session }: Person,
   method: string,
   path: string,
@@ -182,12 +197,19 @@ async function ask<T>(
   }
 }
 
-async function readAll(host: HostMachine, person: Person, room: string): Promise<{ seq: number; body: string }[]> {
+async function readAll(host: Door, person: Person, room: string): Promise<{ seq: number; body: string }[]> {
   const messages: { seq: number; body: string }[] = [];
   for (;;) {
     const path = `/v1/conversations/${room}/messages?limit=${PAGE}&after_seq=${messages.at(-1)?.seq ?? 0}`;
-    const page = await ask<{ items: { seq: number; body: string }[] }>(host, person, 'GET', path);
-    if (page?.status !== 200) throw new Error(`${host.name} does not answer for ${room}: ${page?.text}`);
+    // Another host may just have come to lead.
+    const page = await until(
+      async () => {
+        const reply = await ask<{ items: { seq: number; body: string }[] }>(host, person, 'GET', path);
+        return reply?.status === 200 && reply;
+      },
+      `${host.name} to answer for ${room}`,
+      READ_MILLIS,
+    );
     if (page.body.items.length === 0) return messages;
     messages.push(...page.body.items);
   }
