@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { unlessInstalled } from '#test/support/real-program.ts';
 import { SeededRandom } from '#test/support/random.ts';
 import { startServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
@@ -14,11 +15,18 @@ import { whyNot } from './network.ts';
 import { Traffic } from './traffic.ts';
 
 const CYCLES = 5;
+const skip =
+  unlessInstalled('nats-server', ['--version']) ||
+  unlessInstalled('ip', ['-V']) ||
+  unlessInstalled('nft', ['--version']) ||
+  unlessInstalled('faketime', ['--version']) ||
+  (whyNot() ?? false);
+
 const PROGRAM = fileURLToPath(new URL('./run.ts', import.meta.url));
 
 test(
   'CLU-01 CLU-02 whatever befalls three hosts and three NATS servers, what is acknowledged is there once, in order, at every host',
-  { skip: whyNot() ?? false },
+  { skip },
   async (t) => {
     const campaign = spawn(process.execPath, [PROGRAM, '--cycles', String(CYCLES)], {
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -9,10 +9,12 @@ import {
   streamName,
   TERM_HEADER,
 } from '#storage/stream/stream-names.ts';
+import { until } from '#test/support/waiting.ts';
 
 const CLUSTER_NAME = 'parley';
 const FETCHED_MAX = 1_000;
 const FETCH_MILLIS = 2_000;
+const PATIENCE_MILLIS = 60_000;
 
 export class StreamRecord {
   readonly #connection: StreamConnection;
@@ -37,6 +39,13 @@ export class StreamRecord {
 
   /** Reads on to the end; says where a batch is missing or doubled, or of a term before the one in front of it. */
   async verify(lose: (sentence: string) => void): Promise<void> {
+    // Servers that were away take their time, and may not answer the first that asks.
+    const isRead = async () => await this.#readOn(lose).catch(() => false);
+    await until(isRead, 'the stream to answer', PATIENCE_MILLIS);
+  }
+
+  /** Answers true at the end. */
+  async #readOn(lose: (sentence: string) => void): Promise<boolean> {
     for (const last = await this.last(); this.#read < last;) {
       const consumer = await this.#connection.stream.consumers.get(streamName(CLUSTER_NAME), {
         deliver_policy: DeliverPolicy.StartSequence,
@@ -53,6 +62,7 @@ export class StreamRecord {
         this.#take(logOfSubject(subject), seq, (name) => headers?.get(name) ?? '', lose);
       }
     }
+    return true;
   }
 
   #take(log: string, seq: number, said: (name: string) => string, lose: (sentence: string) => void): void {
