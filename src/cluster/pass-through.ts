@@ -16,10 +16,12 @@ import { Agent as TlsAgent, createServer as createTlsServer, request as httpsReq
 import type { AddressInfo } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import type { Duplex } from 'node:stream';
+import { refuseOnSocket, refuseResponse } from '#src/http/raw-refusal.ts';
 import { errorBody, statusOf } from '#src/protocol/errors.ts';
 import type { Certificate } from '#src/tls/certificate.ts';
 import type { HealthBody } from '#src/telemetry/health-body.ts';
 import type { Leader } from '#storage/cluster/presence.ts';
+import { asksForSocket, headerLines, headersOnward, isAmbiguous, withoutHops } from './handed-on-head.ts';
 
 /** Requests that one listener hands on at once; further ones are refused with `busy`. */
 export const HANDED_ON_MAX = 10_000;
@@ -29,9 +31,6 @@ const CONNECT_MILLIS = 3_000;
 const HEADER_BYTES_MAX = 32 * 1024;
 const RETRY_SECONDS = 1;
 const JSON_TYPE = 'application/json; charset=utf-8';
-
-/** Headers that are one connection's own (RFC 9110, section 7.6.1). */
-const HOP_HEADERS = new Set(['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding']);
 
 /** What a host that follows says of itself at `GET /healthz`. */
 export type FollowerHealth = Pick<HealthBody, 'cluster' | 'status' | 'version'>;
@@ -56,15 +55,19 @@ export class PassThrough {
   readonly #options: PassThroughOptions;
   readonly #server: Server;
   readonly #agent = new Agent({ keepAlive: true });
-  #tlsAgent: TlsAgent | undefined;
+  /** With the certificate that it takes from the other hosts. */
+  #tls: { readonly agent: TlsAgent; readonly chain: string | undefined } | undefined;
   readonly #upgraded = new Set<Duplex>();
+  /** Connections that are about to end, of which nothing is read any more. */
+  readonly #refused = new WeakSet<Duplex>();
   #handedOn = 0;
 
   private constructor(options: PassThroughOptions) {
     this.#options = options;
     const certificate = options.certificate();
     const handler: RequestListener = (request, response) => this.#handle(request, response);
-    const bounds = { maxHeaderSize: HEADER_BYTES_MAX };
+    // Node would answer what has no host with an empty body, and take the rest of the connection for the body of any upgrade.
+    const bounds = { maxHeaderSize: HEADER_BYTES_MAX, requireHostHeader: false, shouldUpgradeCallback: asksForSocket };
     this.#server =
       certificate === undefined
         ? createServer(bounds, handler)
@@ -72,6 +75,10 @@ export class PassThrough {
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#upgrade(request, socket, head),
     );
+    const { headers } = options;
+    this.#server.on('clientError', (error, socket) => refuseOnSocket(socket, error, headers, undefined));
+    this.#server.on('connect', (_request, socket) => refuseOnSocket(socket, undefined, headers, undefined));
+    this.#server.on('checkExpectation', (_request, response) => refuseResponse(response, headers, undefined));
   }
 
   /** Listens. Rejects when the port is taken. */
@@ -97,10 +104,16 @@ export class PassThrough {
     for (const socket of this.#upgraded) socket.destroy();
     await promise;
     this.#agent.destroy();
-    this.#tlsAgent?.destroy();
+    this.#tls?.agent.destroy();
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
+    // Where it ended is not sure, nor is what stands behind it.
+    if (this.#refused.has(request.socket)) return;
+    if (isAmbiguous(request)) {
+      this.#refused.add(request.socket);
+      return refuseResponse(response, this.#options.headers, undefined);
+    }
     const path = (request.url ?? '').split('?', 1)[0];
     if (path === '/healthz' && (request.method === 'GET' || request.method === 'HEAD')) {
       response.writeHead(200, { ...this.#options.headers, 'content-type': JSON_TYPE });
@@ -113,9 +126,11 @@ export class PassThrough {
     this.#handedOn += 1;
     response.once('close', () => {
       this.#handedOn -= 1;
+      // What is left of a body that was answered before its end stands before the client's next request.
+      request.unpipe(onward).resume();
       onward.destroy();
     });
-    const onward = this.#onward(leader, request);
+    const onward = this.#onward(leader, request, headersOnward(request));
     onward.on('response', (answer) => {
       response.writeHead(answer.statusCode ?? 502, withoutHops(answer.rawHeaders));
       answer.pipe(response);
@@ -133,23 +148,32 @@ export class PassThrough {
     const leader = this.#options.leader();
     if (leader === undefined) return this.#refuseUpgrade(socket);
     this.#upgraded.add(socket);
-    socket.once('close', () => this.#upgraded.delete(socket));
-    const onward = this.#onward(leader, request, {
-      connection: 'Upgrade',
-      upgrade: request.headers.upgrade ?? 'websocket',
+    const onward = this.#onward(leader, request, [
+      ...headersOnward(request),
+      ...['connection', 'Upgrade', 'upgrade', 'websocket'],
+    ]);
+    // Where no socket comes of it, nobody else's request goes over this connection.
+    onward.shouldKeepAlive = false;
+    socket.once('close', () => {
+      this.#upgraded.delete(socket);
+      onward.destroy();
     });
     onward.once('error', () => this.#refuseUpgrade(socket));
     onward.once('response', (answer) => {
-      const lines = pairs(withoutHops(answer.rawHeaders)).map(([name, value]) => `${name}: ${value}`);
+      const lines = headerLines(withoutHops(answer.rawHeaders));
       const { statusCode = 502 } = answer;
       socket.write(
         [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, ...lines, 'connection: close', '', ''].join('\r\n'),
       );
       answer.pipe(socket);
+      answer.once('error', () => socket.destroy());
     });
     onward.once('upgrade', (answer, other, first) => {
-      const lines = pairs(answer.rawHeaders).map(([name, value]) => `${name}: ${value}`);
-      socket.write(['HTTP/1.1 101 Switching Protocols', ...lines, '', ''].join('\r\n'));
+      if (socket.destroyed) {
+        other.destroy();
+        return;
+      }
+      socket.write(['HTTP/1.1 101 Switching Protocols', ...headerLines(answer.rawHeaders), '', ''].join('\r\n'));
       if (first.length > 0) socket.write(first);
       if (head.length > 0) other.write(head);
       for (const [one, two] of [
@@ -164,16 +188,7 @@ export class PassThrough {
     onward.end();
   }
 
-  #onward(leader: Leader, request: IncomingMessage, more: Readonly<Record<string, string>> = {}) {
-    const before = request.headers['x-forwarded-for'];
-    const peer = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-    const chain = before === undefined ? peer : `${String(before)}, ${peer}`;
-    const headers = [
-      ...withoutHops(request.rawHeaders, ['x-forwarded-for', 'upgrade']),
-      ...['x-forwarded-for', chain],
-      ...(request.headers['transfer-encoding'] === undefined ? [] : ['transfer-encoding', 'chunked']),
-      ...Object.entries(more).flat(),
-    ];
+  #onward(leader: Leader, request: IncomingMessage, headers: readonly string[]) {
     const to = {
       host: leader.address,
       port: leader.ports[this.#options.service],
@@ -185,12 +200,13 @@ export class PassThrough {
     // The library takes the names and values of headers in turn, so that those that come twice stay two.
     const asked = { ...to, headers: headers as unknown as Record<string, string> };
     const onward = leader.tls
-      ? httpsRequest({ ...asked, agent: this.#tls(), servername: serverName(request) })
+      ? httpsRequest({ ...asked, agent: this.#tlsAgent, servername: serverName(request) })
       : httpRequest({ ...asked, agent: this.#agent });
     onward.once('socket', (socket) => {
+      // One that is there already never connects, and would keep whatever listens for it.
+      if (!socket.connecting) return;
       const connected = leader.tls ? 'secureConnect' : 'connect';
       const timer = setTimeout(() => onward.destroy(new Error('no connection')), CONNECT_MILLIS);
-      if (!socket.connecting) clearTimeout(timer);
       socket.once(connected, () => clearTimeout(timer));
       onward.once('close', () => clearTimeout(timer));
     });
@@ -215,13 +231,13 @@ export class PassThrough {
   }
 
   /** The other hosts show the certificate that this one does, which no authority may have signed. */
-  #tls(): TlsAgent {
-    const own = this.#options.certificate();
-    this.#tlsAgent ??= new TlsAgent({
-      keepAlive: true,
-      ca: own === undefined ? [...rootCertificates] : [...rootCertificates, own.chain],
-    });
-    return this.#tlsAgent;
+  get #tlsAgent(): TlsAgent {
+    const chain = this.#options.certificate()?.chain;
+    if (this.#tls?.chain !== chain || this.#tls === undefined) {
+      const ca = chain === undefined ? [...rootCertificates] : [...rootCertificates, chain];
+      this.#tls = { agent: new TlsAgent({ keepAlive: true, ca }), chain };
+    }
+    return this.#tls.agent;
   }
 }
 
@@ -229,17 +245,4 @@ export class PassThrough {
 function serverName(request: IncomingMessage): string {
   const host = request.headers.host ?? '';
   return host.startsWith('[') ? '' : host.replace(/:\d+$/, '');
-}
-
-function pairs(raw: readonly string[]): [string, string][] {
-  return Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at] as string, raw[2 * at + 1] as string]);
-}
-
-/** Headers as they came, name and value in turn, without those of one connection, which `connection` itself may name. */
-function withoutHops(raw: readonly string[], others: readonly string[] = []): string[] {
-  const named = pairs(raw).flatMap(([name, value]) =>
-    name.toLowerCase() === 'connection' ? value.split(',').map((part) => part.trim().toLowerCase()) : [],
-  );
-  const left = new Set([...HOP_HEADERS, ...others, ...named]);
-  return pairs(raw).flatMap(([name, value]) => (left.has(name.toLowerCase()) ? [] : [name, value]));
 }
