@@ -128,21 +128,27 @@ async function settlePlace(joining: Joining, record: InstallationRecord, replica
   const reach = { name: cluster.name, urls: cluster.urls, credentialsFile: cluster.credentialsFile, replicas };
   const known = readClusterPlace(folder);
   const found = await record.read();
-  if (known !== undefined && known.cluster !== found?.cluster) {
+  if (known?.founding !== undefined && known.cluster !== found?.cluster) {
+    // The word that the cluster begins with it did not come to NATS.
+    const founded = await sayFounded(joining, record, { ...known, ...reach });
+    if (founded !== undefined) return founded;
+  } else if (known !== undefined && known.cluster !== found?.cluster) {
     const other = found === undefined ? 'which NATS knows nothing of' : 'and NATS has another one of that name';
     throw new FolderError(
       `${folder} is of the cluster ${known.name}, ${other}. Set PARLEY_CLUSTER and PARLEY_CLUSTER_NAME as they were, or have the folder leave: parley cluster leave --data ${folder}`,
     );
   }
-  if (known !== undefined) {
-    const place = { ...known, ...reach };
+  if (known !== undefined && known.cluster === found?.cluster) {
+    const place = { ...known, ...reach, founding: undefined };
     writeClusterPlace(folder, place);
     if (!existsSync(folderPaths(folder).manifest)) await takeFirst(joining, record, replicas);
     return place;
   }
   const isEmpty = !existsSync(folderPaths(folder).manifest);
-  if (found === undefined) {
-    const founded = await foundCluster(joining, record, reach, isEmpty);
+  if (found === undefined && known === undefined) {
+    await openOwn(joining);
+    const place = { ...reach, cluster: randomBytes(8).toString('hex'), term: 0 };
+    const founded = await sayFounded(joining, record, { ...place, founding: isEmpty ? 'empty' : 'alone' });
     if (founded !== undefined) return founded;
   } else if (!isEmpty) throw notThisCluster(folder, cluster.name);
   const { cluster: id } = (await record.read()) as Installation;
@@ -152,23 +158,24 @@ async function settlePlace(joining: Joining, record: InstallationRecord, replica
   return place;
 }
 
-/** Makes the folder the cluster's, unless another host was faster; that one's is taken then, where this one was empty. */
-async function foundCluster(
-  joining: Joining,
+/**
+ * Makes the folder the cluster's, unless another host was faster; that one's is taken then, where this one was empty. The folder says so
+ * before NATS does, and that it is not known there: an answer of NATS may be lost, or the process with it.
+ */
+async function sayFounded(
+  { cluster, folder, log }: Joining,
   record: InstallationRecord,
-  reach: Pick<StreamPlace, 'credentialsFile' | 'name' | 'replicas' | 'urls'>,
-  wasEmpty: boolean,
+  founding: StreamPlace,
 ): Promise<StreamPlace | undefined> {
-  const { folder, log } = joining;
-  await openOwn(joining);
-  const place = { ...reach, cluster: randomBytes(8).toString('hex'), term: 0 };
-  writeClusterPlace(folder, place);
-  if (await record.found({ cluster: place.cluster, key: randomBytes(32).toString('hex') })) {
-    log.info('this folder is the cluster’s from now on', { cluster: reach.name });
+  writeClusterPlace(folder, founding);
+  if (await record.found({ cluster: founding.cluster, key: randomBytes(32).toString('hex') })) {
+    const place = { ...founding, founding: undefined };
+    writeClusterPlace(folder, place);
+    log.info('this folder is the cluster’s from now on', { cluster: cluster.name });
     return place;
   }
   removeClusterPlace(folder);
-  if (!wasEmpty) throw notThisCluster(folder, reach.name);
+  if (founding.founding === 'alone') throw notThisCluster(folder, cluster.name);
   for (const entry of readdirSync(folder)) {
     if (!entry.startsWith('lock') && entry !== 'control.sock') rmSync(join(folder, entry), { recursive: true });
   }

@@ -17,6 +17,7 @@ const placeSchema = z.strictObject({
   replicas: z.int().min(1).max(5),
   /** The term in which this host led last; 0 before it ever did. */
   term: z.int().min(0),
+  founding: z.enum(['empty', 'alone']).optional(),
 });
 
 /** @throws FolderError when it cannot be read. */

@@ -16,4 +16,6 @@ export interface StreamPlace {
   readonly replicas: number;
   /** The term in which this host writes. */
   readonly term: number;
+  /** What the folder was before NATS may know that the cluster begins with it: nothing yet, or an installation that was alone. */
+  readonly founding?: 'empty' | 'alone' | undefined;
 }

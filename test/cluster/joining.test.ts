@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -128,6 +128,43 @@ describe('coming into a cluster', { skip }, () => {
       await refusal({ ...cluster, PARLEY_CLUSTER_NAME: 'other' }, folder),
       /is of the cluster parley, which NATS knows nothing of/,
     );
+  });
+
+  it('CLU-01 a host that was ended while it founded its cluster goes on with it, whatever NATS knows of it', async () => {
+    const name = 'founding';
+    const begun = async (cluster: string, founding: 'alone' | 'empty', folder?: string) => {
+      const server = await startServer({ folder: folder ?? (await mkdtemp(join(tmpdir(), 'parley-founding-'))) });
+      await server.end('SIGTERM');
+      beginFounding(server.folder, cluster, founding);
+      return server.folder;
+    };
+    const beginFounding = (folder: string, cluster: string, founding: 'alone' | 'empty') => {
+      const place = { name, urls: [nats.urls], cluster, replicas: 1, term: 0, founding };
+      writeFileSync(join(folder, 'cluster.json'), JSON.stringify(place));
+    };
+    const environment = (host: string) => ({ PARLEY_CLUSTER_NAME: name, PARLEY_HOST_ID: host });
+    const leadsOn = async (folder: string) => {
+      const server = await startHost(nats, 'founder', { folder, environment: environment('founder') });
+      hosts.push(server);
+      await untilRole(server, 'leads');
+      return server;
+    };
+    // NATS never heard of it, and then has, without the folder's knowing.
+    const folder = await begun('00000000000000aa', 'alone');
+    const founder = await leadsOn(folder);
+    const { epoch } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as { epoch: string };
+    await founder.end('SIGTERM');
+    assert.equal(JSON.parse(readFileSync(join(folder, 'cluster.json'), 'utf8')).founding, undefined);
+    beginFounding(folder, '00000000000000aa', 'alone');
+    await leadsOn(folder);
+    // Another host was faster.
+    const late = { PARLEY_CLUSTER: nats.urls, ...environment('late') };
+    assert.match(await refusal(late, await begun('00000000000000bb', 'alone')), /holds another installation/);
+    const empty = await begun('00000000000000bb', 'empty');
+    const follower = await startHost(nats, 'late', { folder: empty, environment: environment('late') });
+    hosts.push(follower);
+    await untilRole(follower, 'follows');
+    assert.equal(JSON.parse(readFileSync(join(empty, 'manifest.json'), 'utf8')).epoch, epoch);
   });
 
   it('CLU-02 a second host of one name is refused while the first is there', async () => {
