@@ -26,6 +26,7 @@ import {
   type Manifest,
 } from '#storage/engine/folder.ts';
 import { openServed, type OpenFolder } from '#storage/engine/served-folder.ts';
+import { streamInfo } from '#storage/stream/stream-buckets.ts';
 import type { StreamConnection } from '#storage/stream/stream-connection.ts';
 import { allLogs, PAYLOAD_BYTES_MIN, REPLICAS, streamName } from '#storage/stream/stream-names.ts';
 import type { StreamPlace } from '#storage/stream/stream-place.ts';
@@ -104,6 +105,13 @@ function assertUsable({ nats }: StreamConnection): number {
 
 /** @throws FolderError with what the NATS servers lack. */
 async function makeStream({ manager }: StreamConnection, name: string, replicas: number): Promise<void> {
+  const known = await streamInfo(manager, streamName(name));
+  if (known !== undefined && known.config.num_replicas < replicas) {
+    throw new FolderError(
+      `The stream ${streamName(name)} has ${known.config.num_replicas} replicas: give it ${replicas} (nats stream edit --replicas=${replicas}).`,
+    );
+  }
+  if (known !== undefined) return;
   try {
     await manager.streams.add({
       name: streamName(name),

@@ -97,12 +97,12 @@ export class ContentCopies {
   }
 
   async #connect(): Promise<ObjectStore> {
-    const [{ shareConnection }, { Objm }] = await Promise.all([
+    const [{ shareConnection }, { openObjects }] = await Promise.all([
       import('../stream/stream-connection.ts'),
-      import('@nats-io/obj'),
+      import('../stream/stream-buckets.ts'),
     ]);
     this.#connection ??= shareConnection(this.#place);
     const { name, replicas } = this.#place;
-    return await new Objm((await this.#connection.opened).nats).create(contentBucket(name), { replicas });
+    return await openObjects(await this.#connection.opened, contentBucket(name), replicas);
   }
 }

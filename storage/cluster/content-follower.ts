@@ -1,10 +1,11 @@
 /** Contents of attachments on a host that follows: each that the cluster has is brought here, and one that goes there goes here. */
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Objm, type ObjectInfo } from '@nats-io/obj';
+import type { ObjectInfo } from '@nats-io/obj';
 import { blobFiles, blobPath, prepareBlobs, removeBlob } from '../attachments/blobs.ts';
 import { ContentCopies } from '../attachments/content-copies.ts';
 import { CONTENT_NAME } from '../attachments/content-hash.ts';
+import { openObjects } from '../stream/stream-buckets.ts';
 import type { StreamConnection } from '../stream/stream-connection.ts';
 import { contentBucket } from '../stream/stream-names.ts';
 import type { StreamPlace } from '../stream/stream-place.ts';
@@ -23,7 +24,7 @@ export async function putAllContents(folder: string, place: StreamPlace): Promis
 
 /** Follows until `stopped`. What cannot be brought now is brought when somebody asks for it. */
 export async function followContents(
-  { nats }: StreamConnection,
+  connection: StreamConnection,
   place: StreamPlace,
   folder: string,
   stopped: AbortSignal,
@@ -32,7 +33,7 @@ export async function followContents(
   await prepareBlobs(folder);
   while (!stopped.aborted) {
     try {
-      const store = await new Objm(nats).create(contentBucket(place.name), { replicas: place.replicas });
+      const store = await openObjects(connection, contentBucket(place.name), place.replicas);
       const changes = await store.watch({ includeHistory: true, ignoreDeletes: false });
       const stop = () => changes.stop();
       stopped.addEventListener('abort', stop, { once: true });

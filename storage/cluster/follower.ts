@@ -24,6 +24,12 @@ import { SubjectWriter } from '../stream/subject-writer.ts';
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 /** Messages that NATS sends ahead. */
 const MESSAGES_AHEAD = 500;
+/**
+ * How often NATS is asked for more, and how often it says that there is nothing: two of those missed, and the place in the stream is taken
+ * up anew at another server. By the library's own figures that takes half a minute, in which this host can't lead.
+ */
+const ASK_MILLIS = 4_000;
+const HEARTBEAT_MILLIS = 1_000;
 /** How often a commit that this host's disk refused is tried again. */
 const RETRY_MILLIS = 1_000;
 const SETTLED_MILLIS = 10;
@@ -192,7 +198,11 @@ export class Follower {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: from,
     });
-    const messages = await consumer.consume({ max_messages: MESSAGES_AHEAD });
+    const messages = await consumer.consume({
+      max_messages: MESSAGES_AHEAD,
+      expires: ASK_MILLIS,
+      idle_heartbeat: HEARTBEAT_MILLIS,
+    });
     this.#messages = messages;
     this.#ended = this.#follow(messages);
     this.#ended.catch(() => undefined);

@@ -1,8 +1,9 @@
 /** What a cluster's bucket says for good: which installation it is, in which format, and which snapshot is the newest. */
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { Kvm, type KV } from '@nats-io/kv';
+import type { KV } from '@nats-io/kv';
 import { z } from 'zod';
 import { FolderError } from '../engine/folder.ts';
+import { openBucket } from '../stream/stream-buckets.ts';
 import type { StreamConnection } from '../stream/stream-connection.ts';
 import { installationBucket, STREAM_VERSION } from '../stream/stream-names.ts';
 import { CLUSTER_ID } from '../stream/stream-position.ts';
@@ -36,8 +37,8 @@ export class InstallationRecord {
     this.#bucket = bucket;
   }
 
-  static async open({ nats }: StreamConnection, name: string, replicas: number): Promise<InstallationRecord> {
-    return new InstallationRecord(await new Kvm(nats).create(installationBucket(name), { replicas, history: 1 }));
+  static async open(connection: StreamConnection, name: string, replicas: number): Promise<InstallationRecord> {
+    return new InstallationRecord(await openBucket(connection, installationBucket(name), { replicas, history: 1 }));
   }
 
   /** @throws FolderError for a cluster of another version. */

@@ -3,8 +3,9 @@
  * there. Whoever puts its name there first leads; that another host cannot write any more is the stream's to see to.
  */
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { Kvm, type KV } from '@nats-io/kv';
+import type { KV } from '@nats-io/kv';
 import { z } from 'zod';
+import { openBucket } from '../stream/stream-buckets.ts';
 import type { StreamConnection } from '../stream/stream-connection.ts';
 import { presenceBucket } from '../stream/stream-names.ts';
 
@@ -48,9 +49,9 @@ export class Presence {
     this.#bucket = bucket;
   }
 
-  static async open({ nats }: StreamConnection, name: string, replicas: number): Promise<Presence> {
+  static async open(connection: StreamConnection, name: string, replicas: number): Promise<Presence> {
     const options = { replicas, ttl: FORGOTTEN_MILLIS, history: 1 };
-    return new Presence(await new Kvm(nats).create(presenceBucket(name), options));
+    return new Presence(await openBucket(connection, presenceBucket(name), options));
   }
 
   /** Who leads, and what says so; undefined while nobody does. */

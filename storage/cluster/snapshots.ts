@@ -12,10 +12,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Objm, type ObjectStore } from '@nats-io/obj';
+import type { ObjectStore } from '@nats-io/obj';
 import { Environment, mapBytesOf } from '../engine/environment.ts';
 import { logFolderName, logNames, logOf, storePath, type DurableWords, type LogName } from '../engine/folder-logs.ts';
 import { FolderError, folderPaths, syncFolder } from '../engine/folder.ts';
+import { openObjects } from '../stream/stream-buckets.ts';
 import type { StreamConnection } from '../stream/stream-connection.ts';
 import { POSITION_KEY, REPLICATED_TABLE } from '../log/replication.ts';
 import { logSubject, snapshotBucket, streamName } from '../stream/stream-names.ts';
@@ -35,7 +36,7 @@ export async function makeSnapshot(
   { cluster, connection, name, record, replicas }: SnapshotPlace & { readonly cluster: string },
   { folder, lanes, words }: { readonly folder: string; readonly lanes: number; readonly words?: DurableWords },
 ): Promise<void> {
-  const store = await openStore(connection, name, replicas);
+  const store = await openObjects(connection, snapshotBucket(name), replicas);
   const generation = new Date().toISOString().replaceAll(/[:.]/g, '-');
   const gathering = folderPaths(folder).snapshot;
   rmSync(gathering, { recursive: true, force: true });
@@ -69,10 +70,6 @@ export interface SnapshotPlace {
   readonly name: string;
   readonly record: InstallationRecord;
   readonly replicas: number;
-}
-
-async function openStore({ nats }: StreamConnection, name: string, replicas: number): Promise<ObjectStore> {
-  return await new Objm(nats).create(snapshotBucket(name), { replicas });
 }
 
 async function copyStore(folder: string, log: LogName, copy: string, words: DurableWords | undefined): Promise<void> {
@@ -123,7 +120,7 @@ export async function takeSnapshot(
 ): Promise<void> {
   const snapshot = await record.snapshot();
   if (snapshot === undefined) throw new FolderError(`The cluster ${name} has no snapshot.`);
-  const store = await openStore(connection, name, replicas);
+  const store = await openObjects(connection, snapshotBucket(name), replicas);
   const gathering = folderPaths(folder).snapshot;
   rmSync(gathering, { recursive: true, force: true });
   mkdirSync(join(gathering, 'lanes'), { recursive: true, mode: 0o700 });

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connectToStream } from '#storage/stream/stream-connection.ts';
+import { allLogs, streamName } from '#storage/stream/stream-names.ts';
 import { programOf } from '#test/support/program.ts';
 import { TestNats } from '#test/support/nats.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
@@ -142,7 +143,7 @@ describe('coming into a cluster', { skip }, () => {
       const place = { name, urls: [nats.urls], cluster, replicas: 1, term: 0, founding };
       writeFileSync(join(folder, 'cluster.json'), JSON.stringify(place));
     };
-    const environment = (host: string) => ({ PARLEY_CLUSTER_NAME: name, PARLEY_HOST_ID: host });
+    const environment = (called: string) => ({ PARLEY_CLUSTER_NAME: name, PARLEY_HOST_ID: called });
     const leadsOn = async (folder: string) => {
       const server = await startHost(nats, 'founder', { folder, environment: environment('founder') });
       hosts.push(server);
@@ -181,6 +182,24 @@ describe('coming into a cluster', { skip }, () => {
       const poor = await TestNats.start(1, more);
       assert.match(await refusal({ PARLEY_CLUSTER: poor.urls }), sentence);
       await poor.stop();
+    }
+  });
+
+  it('a stream that fewer servers keep than there are is refused in words', async () => {
+    const three = await TestNats.start(3);
+    try {
+      const urls = three.urls.split(',');
+      const { manager, nats: connection } = await connectToStream({ urls, credentialsFile: undefined });
+      const made = async () =>
+        await manager.streams
+          .add({ name: streamName('few'), subjects: [allLogs('few')], num_replicas: 1 })
+          .catch(() => undefined);
+      await until(made, 'NATS to make a stream', TAKEOVER_MILLIS);
+      await connection.close();
+      const said = await refusal({ PARLEY_CLUSTER: three.urls, PARLEY_CLUSTER_NAME: 'few' });
+      assert.match(said, /The stream parley_few has 1 replicas: give it 3/);
+    } finally {
+      await three.stop();
     }
   });
 
