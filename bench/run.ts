@@ -15,6 +15,7 @@ import { caldavLarge } from './macro/caldav-large.ts';
 import { callSetup } from './macro/call-setup.ts';
 import { catchUp } from './macro/catch-up.ts';
 import { chatMix } from './macro/chat-mix.ts';
+import { cluster } from './macro/cluster.ts';
 import { connectStorm } from './macro/connect-storm.ts';
 import { consoleRead } from './macro/console-read.ts';
 import { historyPage } from './macro/history-page.ts';
@@ -36,6 +37,7 @@ import { roomPresence } from './micro/room-presence.ts';
 const BENCHES: readonly Bench[] = [
   postAck,
   roomFanout,
+  cluster,
   chatMix,
   callSetup,
   presenceStorm,

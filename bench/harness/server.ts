@@ -73,6 +73,20 @@ export class Server implements Subject {
     }
   }
 
+  /** Starts another host beside it, on a folder of its own that takes all from there; it serves the same people and rooms. */
+  async beside(environment: Readonly<Record<string, string>>): Promise<Server> {
+    const folder = mkdtempSync(join(this.#settings.folder ?? tmpdir(), 'parley-bench-'));
+    const known = { world: this.world, password: this.#password };
+    const server = new Server(folder, { ...this.#settings, environment }, known);
+    try {
+      await server.up();
+      return server;
+    } catch (error) {
+      server.#remove();
+      throw error;
+    }
+  }
+
   get pid(): number {
     return this.#child?.pid ?? 0;
   }

@@ -14,10 +14,7 @@ import {
   type Bench,
   type BenchContext,
 } from '../harness/bench.ts';
-import { cpuMicros } from '../harness/process-cost.ts';
-import { percentilesOf } from '../harness/percentiles.ts';
-import { Requests, type RunOrder, type Target } from '../harness/requests.ts';
-import { messagesPath, type Subject } from '../harness/subject.ts';
+import { measurePosts, openPosts, type PostStage } from '../harness/posts.ts';
 import { timeDisk } from '../peers/disk.ts';
 
 const POSTERS = 64;
@@ -33,17 +30,6 @@ const DISK = 'the disk alone';
 const DISK_FILES = 4;
 /** Ours with `PARLEY_LOG_ARCHIVE` on the same disk: what it costs to be restored to any instant. */
 const ARCHIVED = 'parley with an archive';
-/** A generator busier than this was the bottleneck, so the rates say less than the CPU per post does. */
-const GENERATOR_BUSY_MAX = 0.95;
-
-interface Stage {
-  name: string;
-  subject: Subject;
-  poster: Requests;
-  targets: Target[];
-  next: number;
-}
-
 export const postAck: Bench = {
   name: 'post-ack',
   say: '64 posters, each waiting for its durable acknowledgement; then 1,000 posts/s on a schedule',
@@ -58,11 +44,12 @@ export const postAck: Bench = {
     await withSubjects(context, ['parley', 'bare uWS'], size, async (subjects) => {
       const archive = mkdtempSync(join(context.folder ?? tmpdir(), 'parley-bench-archive-'));
       const archived = await startParley(context, size, { PARLEY_LOG_ARCHIVE: archive });
-      const stages: Stage[] = [];
+      const stages: PostStage[] = [];
       try {
         for (const subject of [...subjects, archived]) {
+          const name = subject === archived ? ARCHIVED : subject.name;
           // oxlint-disable-next-line no-await-in-loop -- One after the other.
-          stages.push(await setStage(context, subject, subject === archived ? ARCHIVED : subject.name));
+          stages.push(await openPosts(context, { name, subject, posters: POSTERS }));
         }
         await runStages(context, stages);
       } finally {
@@ -74,27 +61,15 @@ export const postAck: Bench = {
   },
 };
 
-async function setStage(context: BenchContext, subject: Subject, name: string): Promise<Stage> {
-  const { host, port, world } = subject;
-  const poster = await Requests.open({ host, port, connections: POSTERS }, context.pins.generator);
-  const people = new Map(world.people.map((person) => [person.username, person]));
-  const targets = world.rooms.flatMap((room) =>
-    room.members.map((member): Target => {
-      return { method: 'POST', path: messagesPath(room), token: people.get(member)!.token, expect: 'message' };
-    }),
-  );
-  return { name, subject, poster, targets, next: 0 };
-}
-
-async function runStages(context: BenchContext, stages: readonly Stage[]): Promise<void> {
+async function runStages(context: BenchContext, stages: readonly PostStage[]): Promise<void> {
   const { recorder } = context;
   const rounds = bySize(context, { smoke: 1, default: 5, full: 7 });
   const seconds = bySize(context, { smoke: 0.3, default: 3, full: 5 });
   await interleave(context, rounds, stages, async (stage, round, isWarmUp) => {
     const length = isWarmUp ? seconds * WARM_UP_TIMES : seconds;
     const plan = { round, isWarmUp, seconds: length };
-    await measure(context, stage, { ...plan, name: 'closed loop' });
-    await measure(context, stage, { ...plan, name: 'open loop', perSecond: OPEN_LOOP_PER_SECOND });
+    await measurePosts(context, stage, { ...plan, name: 'closed loop' });
+    await measurePosts(context, stage, { ...plan, name: 'open loop', perSecond: OPEN_LOOP_PER_SECOND });
     if (stage.name !== 'parley' || isWarmUp) return;
     const values = latencyMillis(await timeDisk(context.folder ?? tmpdir(), DISK_FILES, seconds));
     recorder.round({ case: 'open loop', subject: DISK, round, values });
@@ -107,60 +82,4 @@ async function runStages(context: BenchContext, stages: readonly Stage[]): Promi
   recorder.ratio('open loop', 'p99 ms', 'parley', DISK);
   recorder.bar('closed loop', 'posts/s, parley / bare uWS', ratio, '≥', RATE_RATIO_MIN);
   recorder.bar('open loop', 'p99 ms', recorder.median('open loop', 'parley', 'p99 ms'), '≤', ACK_MILLIS_MAX);
-}
-
-interface Plan {
-  name: string;
-  round: number;
-  isWarmUp: boolean;
-  seconds: number;
-  perSecond?: number;
-}
-
-async function measure(context: BenchContext, stage: Stage, plan: Plan): Promise<void> {
-  const { name, subject, poster, targets } = stage;
-  const order: RunOrder =
-    plan.perSecond === undefined
-      ? {
-          run: 'post',
-          first: stage.next,
-          count: Number.MAX_SAFE_INTEGER,
-          seconds: plan.seconds,
-          targets,
-          verifyEvery: 64,
-        }
-      : {
-          run: 'post',
-          first: stage.next,
-          count: Math.round(plan.perSecond * plan.seconds),
-          perSecond: plan.perSecond,
-          targets,
-          verifyEvery: 64,
-        };
-  await poster.prepare();
-  const serverBefore = cpuMicros(subject.pid);
-  const posterBefore = cpuMicros(poster.pid);
-  const result = await poster.run(order);
-  const cpu = cpuMicros(subject.pid) - serverBefore;
-  const busy = (cpuMicros(poster.pid) - posterBefore) / 1e6 / result.seconds;
-  stage.next += result.count;
-  context.recorder.checkRequests(plan.name, name, result);
-  if (plan.isWarmUp) return;
-  if (plan.perSecond === undefined && busy > GENERATOR_BUSY_MAX) {
-    context.recorder.note(
-      `${plan.name}, ${name}: the generator used ${(busy * 100).toFixed(0)} % of a core, so the server may answer more than it was asked`,
-    );
-  }
-  context.recorder.round({
-    case: plan.name,
-    subject: name,
-    round: plan.round,
-    values: {
-      'posts/s': result.count / result.seconds,
-      ...latencyMillis(result.latency),
-      'CPU µs/post': cpu / result.count,
-      'generator busy %': busy * 100,
-    },
-    ns: percentilesOf(result.latency),
-  });
 }
