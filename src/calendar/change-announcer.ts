@@ -28,26 +28,26 @@ export interface ChangeAnnouncerOptions {
 
 export class ChangeAnnouncer {
   readonly #options: ChangeAnnouncerOptions;
-  /** Calendar → its newest state and who saw it when the first of these changes came. */
+  /** Calendar → its newest state, its owner, and who was shut out meanwhile, with the state that they were shut out at. */
   readonly #gathered = new Map<
     string,
-    { syncSeq: number; readonly viewers: Set<string>; readonly timer: NodeJS.Timeout }
+    { syncSeq: number; readonly owner: string; readonly shutOut: Map<string, number>; readonly timer: NodeJS.Timeout }
   >();
 
   constructor(options: ChangeAnnouncerOptions) {
     this.#options = options;
   }
 
-  /** Notes a change that is on disk. Who is shut out by it hears of it too: `viewers` are those of before. */
+  /** Notes a change that is on disk. Who is shut out by it hears of it too, and of none behind it: `viewers` are those of before. */
   changed({ id, owner, syncSeq }: CalendarRecord, viewers: readonly string[] = []): void {
-    const gathered = this.#gathered.get(id);
-    if (gathered !== undefined) {
-      gathered.syncSeq = Math.max(gathered.syncSeq, syncSeq);
-      for (const viewer of viewers) gathered.viewers.add(viewer);
-      return;
+    let gathered = this.#gathered.get(id);
+    if (gathered === undefined) {
+      const timer = setTimeout(() => this.#announce(id), GATHERED_MILLIS);
+      gathered = { syncSeq, owner, shutOut: new Map(), timer };
+      this.#gathered.set(id, gathered);
     }
-    const timer = setTimeout(() => this.#announce(id), GATHERED_MILLIS);
-    this.#gathered.set(id, { syncSeq, viewers: new Set([owner, ...viewers]), timer });
+    gathered.syncSeq = Math.max(gathered.syncSeq, syncSeq);
+    for (const viewer of viewers) gathered.shutOut.set(viewer, syncSeq);
   }
 
   /** Forgets what is gathered: the sockets that would hear of it are being closed. */
@@ -60,7 +60,13 @@ export class ChangeAnnouncer {
     const gathered = this.#gathered.get(calendar);
     if (gathered === undefined) return;
     this.#gathered.delete(calendar);
-    const users = [...new Set([...gathered.viewers, ...this.#options.viewersOf(calendar)])];
-    this.#options.tell({ users, calendar, syncSeq: gathered.syncSeq });
+    const { tell, viewersOf } = this.#options;
+    const { owner, shutOut, syncSeq } = gathered;
+    const users = new Set([owner, ...viewersOf(calendar)]);
+    tell({ users: [...users], calendar, syncSeq });
+    const others = [...shutOut].filter(([viewer]) => !users.has(viewer));
+    for (const seq of new Set(others.map(([, at]) => at))) {
+      tell({ users: others.filter(([, at]) => at === seq).map(([viewer]) => viewer), calendar, syncSeq: seq });
+    }
   }
 }

@@ -174,6 +174,34 @@ test('MTG-01 who was turned away, and a link that was renewed, let nobody in how
   assert.deepEqual(await foundBy(dave, other), NOTHING);
 });
 
+test('MTG-01 who was turned away stays out by any link, and the host lets in or turns away nobody who does not wait', async () => {
+  const made = await meet({ participants: ['bob'] });
+  const waiting = async (user: string, what: 'admit' | 'deny') => {
+    const { body, status } = await meeting<{ readonly code?: string }>(
+      alice,
+      'POST',
+      `/${made.id}/waiting/${user}/${what}`,
+    );
+    return `${status} ${body.code ?? ''}`;
+  };
+  for (const user of ['carl', 'bob']) {
+    for (const what of ['admit', 'deny'] as const) {
+      assert.equal(await waiting(user, what), '404 participant_not_found', `${what} ${user}`);
+    }
+  }
+  assert.equal((await meeting(carl, 'GET', `/${made.id}`)).status, 404);
+  assert.equal((await meeting(bob, 'GET', `/${made.id}`)).status, 200);
+  assert.equal((await join(carl, made.link)).body.status, 'waiting');
+  assert.equal(await waiting('carl', 'deny'), '200 ');
+  const renewed = await meeting(alice, 'POST', `/${made.id}/link`);
+  for (const link of [renewed.body.link, renewed.body.link]) {
+    const { body, status } = await join(carl, link);
+    assert.deepEqual([status, body.code], [403, 'meeting_forbidden']);
+  }
+  assert.equal(await waiting('carl', 'admit'), '404 participant_not_found');
+  assert.deepEqual((await foundBy(carl, made)).slice(0, 6), NOTHING.slice(0, 6));
+});
+
 test('MTG-01 the host lets nobody in who was blocked while they waited', async () => {
   const { eve } = await server.people('eve');
   const made = await meet();
