@@ -4,14 +4,13 @@ import { test } from 'node:test';
 import { ChangeAnnouncer } from '#src/calendar/change-announcer.ts';
 import { until } from '#test/support/waiting.ts';
 
-type Options = ConstructorParameters<typeof ChangeAnnouncer>[0];
-type Told = Parameters<Options['tell']>[0];
+type Told = Parameters<ConstructorParameters<typeof ChangeAnnouncer>[0]['tell']>[0];
 type Changed = Parameters<ChangeAnnouncer['changed']>[0];
 
 /** What is told of changes, each by its number and those who saw the calendar before it. */
 async function toldOf(changes: readonly (readonly [syncSeq: number, viewers: readonly string[]])[], after: string[]) {
   const told: Told[] = [];
-  const announcer = new ChangeAnnouncer({ tell: (one) => told.push(one), viewersOf: () => after } as Options);
+  const announcer = new ChangeAnnouncer({ tell: (one) => void told.push(one), viewersOf: () => after });
   for (const [syncSeq, viewers] of changes) {
     announcer.changed({ id: 'cal', owner: 'olga', syncSeq } as Changed, viewers);
   }
