@@ -46,10 +46,18 @@ export function currentLanguage(): Language {
   return isLanguage(dictionary.language) ? dictionary.language : 'en';
 }
 
+/** The tag of now, and what it follows from: every time of day asks for it. */
+let locale = { language: 'en', languages: [] as readonly string[], tag: 'en' };
+
 /** The tag that dates and numbers are written by: the browser’s own form of the language where it has one, as `en-GB`. */
 export function currentLocale(): string {
   const language = currentLanguage();
-  return navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
+  const { languages } = navigator;
+  if (locale.language !== language || locale.languages !== languages) {
+    const tag = languages.find((one) => one.split('-')[0] === language) ?? language;
+    locale = { language, languages, tag };
+  }
+  return locale.tag;
 }
 
 /** The words of a part of the app, by language, and where they are looked up. */

@@ -7,7 +7,7 @@ import { useName } from '../state/people.ts';
 import { keep, readKept } from '../../account/kept-session.ts';
 import { lineOf } from '../conversation-words.ts';
 import { useChat } from '../chat-context.ts';
-import { useOpenConversation, type Aim } from '../conversation/open-conversation.ts';
+import { useMay, useOpenConversation, type Aim } from '../conversation/open-conversation.ts';
 import { EmojiButton } from '../emoji/emoji-button.tsx';
 import { formatField } from '../formatting/format-field.ts';
 import { FormattingBar } from '../formatting/formatting-bar.tsx';
@@ -41,7 +41,8 @@ export interface ComposerProps {
 
 export function Composer({ title, aim, root, onSent }: ComposerProps) {
   const { t } = useTranslation();
-  const { aimAt, conversation, may } = useOpenConversation();
+  const { aimAt, conversation } = useOpenConversation();
+  const may = useMay();
   const composing = useComposing({ aim, root, onSent });
   const { field, mentions, text } = composing;
   const [hasFormatting, toggleFormatting] = useFormattingShown();
