@@ -18,6 +18,9 @@ const HAS_FORMATTING = 'parley.formatting';
 /** Wide enough for the buttons over the field and the messages over them. */
 const WIDE = '(min-width: 48em)';
 
+/** Browsers size a field by what is in it; where one does not, it is measured with each change, which lays the whole page out. */
+const SIZING = CSS.supports('field-sizing', 'content') ? { rows: 1 } : { autosize: true, minRows: 1, maxRows: 10 };
+
 /** Whether the buttons are shown: as the person left it in this browser. */
 function useFormattingShown(): [isShown: boolean, toggle: () => void] {
   const [isShown, setShown] = useState(() => {
@@ -67,9 +70,7 @@ export function Composer({ title, aim, root, onSent }: ComposerProps) {
             ref={field}
             className="parley-composer-text"
             variant="unstyled"
-            autosize
-            minRows={1}
-            maxRows={10}
+            {...SIZING}
             dir="auto"
             value={text}
             onChange={(event) => composing.type(event.currentTarget.value)}

@@ -32,8 +32,13 @@ const AHEAD = { top: PIXELS_AHEAD, bottom: 0 };
 /** Nobody scrolls sooner than that in a list that was not there before. */
 const SHOWN_MILLIS = 200;
 const NOTHING_AHEAD = { top: 0, bottom: 0 };
-/** About that of a message of one line under a name: until rows were measured they are reckoned by it. */
+/**
+ * About that of a message of one line under a name: until rows were measured they are reckoned by it, where the list is held at its end
+ * whatever they turn out to be. Elsewhere the list finds its place by a row that it measures first.
+ */
 const ROW_PIXELS = 52;
+/** From a turn of the wheel until the list is where that leads. */
+const MOVING_MILLIS = 500;
 /** Near enough to the end to be carried along by a new message. */
 const END_PIXELS = 60;
 
@@ -66,11 +71,13 @@ export function MessageList({ ref, target: first }: MessageListProps) {
   const seen = useReading(state);
   const ahead = useAhead();
   const end = useStayingAtEnd(state);
+  const { stay } = end;
   const toNewest = useCallback(() => {
     setTarget(undefined);
+    stay();
     if (timeline.state.isAtHead) list.current?.scrollToIndex({ index: 'LAST', align: 'end' });
     else timeline.goToHead().catch(complain);
-  }, [complain, timeline]);
+  }, [complain, stay, timeline]);
   useImperativeHandle(ref, () => ({
     jumpTo: (seq) => {
       setTarget(seq);
@@ -101,8 +108,8 @@ export function MessageList({ ref, target: first }: MessageListProps) {
         firstItemIndex={state.messages[0]?.seq ?? 0}
         initialTopMostItemIndex={beginningOf(state, items)}
         computeItemKey={(_, item) => (item.kind === 'message' ? item.message.seq : item.sending.clientMsgId)}
-        defaultItemHeight={ROW_PIXELS}
-        increaseViewportBy={ahead}
+        {...(state.beginAt === undefined ? { defaultItemHeight: ROW_PIXELS } : {})}
+        increaseViewportBy={state.beginAt === undefined ? ahead : AHEAD}
         atBottomThreshold={END_PIXELS}
         alignToBottom
         followOutput={end.added}
@@ -152,17 +159,26 @@ function useStayingAtEnd({ beginAt, generation, isAtHead }: TimelineState) {
     isStaying.current = beginAt === undefined;
     hasMoved.current = false;
   }, [beginAt, generation]);
+  /** When they last moved: the list comes after their wheel, and until then says that it is where it was. */
+  const movedAt = useRef(-Infinity);
   const leave = () => {
     isStaying.current = false;
     hasMoved.current = true;
+    movedAt.current = performance.now();
   };
+  const stay = useCallback(() => {
+    isStaying.current = true;
+    movedAt.current = -Infinity;
+  }, []);
+  const isMoving = () => performance.now() - movedAt.current < MOVING_MILLIS;
   /** Answers whether they are at the end, or held there. */
   const arrived = (isThere: boolean) => {
-    if (isThere && (beginAt === undefined || hasMoved.current)) isStaying.current = true;
+    if (isThere && !isMoving() && (beginAt === undefined || hasMoved.current)) isStaying.current = true;
     return isThere || isStaying.current;
   };
   return {
     leave,
+    stay,
     touched: { onWheel: leave, onTouchMove: leave, onPointerDown: leave, onKeyDown: leave },
     scroller: (element: HTMLElement | Window | null) => {
       scroller.current = element instanceof HTMLElement ? element : null;
@@ -170,7 +186,7 @@ function useStayingAtEnd({ beginAt, generation, isAtHead }: TimelineState) {
     arrived,
     /** Something was added while they were there or not. */
     added: (isThere: boolean) => {
-      if (isAtHead) arrived(isThere);
+      if (isAtHead && isThere && !isMoving()) isStaying.current = true;
       return false;
     },
     grown: () => {

@@ -55,7 +55,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
       {isUnreadFirst && <Divider text={t('message.unreadFrom')} isUnread />}
       <article
         className="parley-message"
-        aria-label={t('message.by', { name, time })}
+        aria-label={labelOf(t, name, time)}
         data-seq={message.seq}
         data-joined={isJoined || undefined}
         data-meant={isMeant || undefined}
@@ -101,6 +101,17 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
     </>
   );
 });
+
+/** Stand where the name and the time go. */
+const [NAME, TIME] = ['\ue002', '\ue003'];
+const labels = new WeakMap<Words, string>();
+
+/** The text is looked up once for each language: to put two words into it takes the dictionary as long as to draw the row. */
+function labelOf(t: Words, name: string, time: string): string {
+  const label = labels.get(t) ?? t('message.by', { name: NAME, time: TIME });
+  labels.set(t, label);
+  return label.replace(TIME, time).replace(NAME, () => name);
+}
 
 interface TimeProps {
   readonly at: number;

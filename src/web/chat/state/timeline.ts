@@ -45,6 +45,8 @@ export class Timeline extends Observable {
   readonly #off: Unsubscribe[];
   #state = EMPTY;
   #reading: 'older' | 'newer' | 'anew' | undefined;
+  /** The side that was asked for while another page was read. */
+  #readNext: 'older' | 'newer' | undefined;
   /** What happened while a page was read, which may be from before it. */
   #meanwhile: AnyServerEvent[] = [];
   #isClosed = false;
@@ -132,14 +134,20 @@ export class Timeline extends Observable {
 
   async readOlder(): Promise<void> {
     const [first] = this.#state.messages;
-    if (first === undefined || this.#state.isFromStart || this.#reading !== undefined) return;
+    if (first === undefined || this.#state.isFromStart || this.#isBusy('older')) return;
     await this.#readPage('older', { beforeSeq: first.seq, limit: PAGE });
   }
 
   async readNewer(): Promise<void> {
     const last = this.#state.messages.at(-1);
-    if (last === undefined || this.#state.isAtHead || this.#reading !== undefined) return;
+    if (last === undefined || this.#state.isAtHead || this.#isBusy('newer')) return;
     await this.#readPage('newer', { afterSeq: last.seq, limit: PAGE });
+  }
+
+  /** Whether a page is being read; then this side is read after it, since a list says once that its end was reached. */
+  #isBusy(side: 'older' | 'newer'): boolean {
+    if (this.#reading !== undefined && this.#reading !== side) this.#readNext = side;
+    return this.#reading !== undefined;
   }
 
   /** Starts over, as the conversation did: from the newest. */
@@ -175,13 +183,22 @@ export class Timeline extends Observable {
 
   async #anew(begin: () => Promise<void>): Promise<void> {
     this.#reading = 'anew';
+    this.#readNext = undefined;
     this.#meanwhile = [];
     try {
       await begin();
       this.#applyMeanwhile();
     } finally {
       this.#reading = undefined;
+      this.#goOn();
     }
+  }
+
+  #goOn(): void {
+    const side = this.#readNext;
+    if (side === undefined || this.#reading !== undefined || this.#isClosed) return;
+    this.#readNext = undefined;
+    void (side === 'older' ? this.readOlder() : this.readNewer());
   }
 
   #beginWith(pages: readonly (readonly ChatMessage[])[], isNewest: boolean, beginAt: number | undefined): void {
@@ -214,6 +231,7 @@ export class Timeline extends Observable {
       // The socket's next opening, or the next scroll, asks again; the banner says that there is no connection.
     } finally {
       if (this.#reading === side) this.#reading = undefined;
+      this.#goOn();
     }
   }
 
