@@ -61,7 +61,7 @@ export const web: Bench = {
     if (CHROMIUM === undefined) return context.recorder.note('no Chromium on this machine: nothing was measured');
     buildApp();
     const rooms = bySize(context, { smoke: 3, default: 12, full: 12 });
-    const history = bySize(context, { smoke: 300, default: 10_000, full: 100_000 });
+    const history = bySize(context, { smoke: 300, default: 5_000, full: 100_000 });
     context.recorder.parameters({ rooms, history, 'posts/s': POSTS_PER_SECOND, shards: context.shards });
     const site = await servePlainPage();
     const size = { people: PEOPLE, rooms: rooms + 2, members: PEOPLE };
