@@ -27,6 +27,7 @@ import { pushDecision } from './macro/push-decision.ts';
 import { roomFanout } from './macro/room-fanout.ts';
 import { search } from './macro/search.ts';
 import { tls } from './macro/tls.ts';
+import { web } from './macro/web.ts';
 import { calendarExpand } from './micro/calendar-expand.ts';
 import { davXml } from './micro/dav-xml.ts';
 import { directorySearch } from './micro/directory-search.ts';
@@ -50,6 +51,7 @@ const BENCHES: readonly Bench[] = [
   consoleRead,
   neighbours,
   tls,
+  web,
   caldav,
   caldavLarge,
   pushDecision,

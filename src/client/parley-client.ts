@@ -337,6 +337,14 @@ export class ParleyClient {
     return mirror;
   }
 
+  /**
+   * Reads what of a conversation was missed, and how far the others have read. Fulfilled when it is there, or when the socket is away,
+   * whose next opening catches up with everything.
+   */
+  async catchUp(conv: string): Promise<void> {
+    await this.#catchUp.conversation(conv);
+  }
+
   /** The person got or read everything up to and including a seq. Sent soon, gathered with others, and only forwards. */
   receipt(conv: string, state: ReceiptState, seq: number): void {
     this.#receipts.mark(conv, state, seq);

@@ -1,15 +1,31 @@
 /** Which of the app's faces is shown: the way in, or the conversations; and what is said over all of them. */
 import { Alert, Button, Center, Loader, Stack, Text, Title } from '@mantine/core';
 import { RefreshCw, ShieldAlert } from 'lucide-react';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { ChatApplication as Conversations } from './chat/chat-application.tsx';
 import type { SignInSession } from './account/sign-in-session.ts';
 import { SignInScreen } from './account/sign-in-screen.tsx';
 import { currentLocale } from './kit/language.ts';
 import { useObserved } from './kit/observable.ts';
 
-/** Who is not signed in does not wait for what only those need who are. */
-const ChatApplication = lazy(async () => ({ default: (await import('./chat/chat-application.tsx')).ChatApplication }));
+/**
+ * Who is not signed in does not wait for what only those need who are. Not `lazy`: React shows what a boundary waited for 300 ms after
+ * the boundary's fallback at the earliest, however soon it is there.
+ */
+function useChatApplication(isWanted: boolean): typeof Conversations | undefined {
+  const [loaded, setLoaded] = useState<{ readonly Conversations: typeof Conversations }>();
+  const [failure, setFailure] = useState<{ readonly thrown: unknown }>();
+  useEffect(() => {
+    if (!isWanted) return;
+    import('./chat/chat-application.tsx').then(
+      ({ ChatApplication }) => setLoaded({ Conversations: ChatApplication }),
+      (thrown: unknown) => setFailure({ thrown }),
+    );
+  }, [isWanted]);
+  if (failure !== undefined) throw failure.thrown;
+  return loaded?.Conversations;
+}
 
 const EnrollmentScreen = lazy(async () => ({
   default: (await import('./account/second-factors/enrollment-screen.tsx')).EnrollmentScreen,
@@ -29,6 +45,7 @@ export function Application({ session }: { readonly session: SignInSession }) {
 
 function Face({ session }: { readonly session: SignInSession }) {
   const state = useObserved(session, () => session.state);
+  const ChatApplication = useChatApplication(state.phase === 'signed-in');
   switch (state.phase) {
     case 'starting':
       return <Waiting />;
@@ -45,15 +62,15 @@ function Face({ session }: { readonly session: SignInSession }) {
         </Suspense>
       );
     case 'signed-in':
-      return (
-        <Suspense fallback={<Waiting />}>
-          <ChatApplication
-            key={state.client.user}
-            client={state.client}
-            leads={() => session.leads}
-            onSignOut={() => void session.signOut()}
-          />
-        </Suspense>
+      return ChatApplication === undefined ? (
+        <Waiting />
+      ) : (
+        <ChatApplication
+          key={state.client.user}
+          client={state.client}
+          leads={() => session.leads}
+          onSignOut={() => void session.signOut()}
+        />
       );
     default:
       return state satisfies never;

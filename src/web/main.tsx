@@ -14,8 +14,10 @@ import { SignInSession } from './account/sign-in-session.ts';
 securePage();
 // Who comes back does not wait for the words before the script of the conversations is fetched. A failure shows where it is drawn.
 if (keptSession() !== undefined) import('./chat/chat-application.tsx').catch(() => undefined);
-await startLanguage();
 const session = new SignInSession();
+// Nor does the first request wait for them, which renews the session.
+const isStarted = session.start();
+await startLanguage();
 const root = document.getElementById('app');
 if (root === null) throw new Error('The page has no place for the app.');
 createRoot(root).render(
@@ -30,4 +32,4 @@ createRoot(root).render(
     </MantineProvider>
   </StrictMode>,
 );
-await session.start();
+await isStarted;

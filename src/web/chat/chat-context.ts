@@ -10,6 +10,7 @@ import { CustomEmojiPictures } from './emoji/custom-emoji-pictures.ts';
 import { Deletions } from './state/deletions.ts';
 import { Drafts } from './state/drafts.ts';
 import { Inbox } from './state/inbox.ts';
+import { KeptRooms } from './state/kept-rooms.ts';
 import { People } from './state/people.ts';
 import { ReadMarks } from './state/read-marks.ts';
 import { SendingMessages } from './state/sending.ts';
@@ -36,6 +37,7 @@ export interface Chat {
   readonly people: People;
   readonly customEmojis: CustomEmojiPictures;
   readonly inbox: Inbox;
+  readonly rooms: KeptRooms;
   readonly calls: CallEntry;
   readonly lobby: Lobby;
   readonly reminders: Reminders;
@@ -59,6 +61,7 @@ export function makeChat(client: ParleyClient, leads: () => boolean): Chat {
     people: new People(client),
     customEmojis: new CustomEmojiPictures(client),
     inbox,
+    rooms: new KeptRooms(client),
     calls: new CallEntry(client),
     lobby: new Lobby(client),
     reminders: new Reminders(client, leads),

@@ -92,16 +92,18 @@ const TIME: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit' };
 const DAY: Intl.DateTimeFormatOptions = { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' };
 const MOMENT: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' };
 
-/** To make one takes as long as to draw a message, and each message says its time twice. */
-const formats = new Map<string, Intl.DateTimeFormat>();
+/** To make one takes as long as to draw a message, and each message says its time. They are of one locale. */
+const formats = new Map<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>();
+let localeOfFormats = '';
 
 function format(at: number, options: Intl.DateTimeFormatOptions): string {
   const locale = currentLocale();
-  const key = `${locale} ${JSON.stringify(options)}`;
-  let made = formats.get(key);
+  if (locale !== localeOfFormats) formats.clear();
+  localeOfFormats = locale;
+  let made = formats.get(options);
   if (made === undefined) {
     made = new Intl.DateTimeFormat(locale, options);
-    formats.set(key, made);
+    formats.set(options, made);
   }
   return made.format(at);
 }

@@ -46,10 +46,20 @@ export function currentLanguage(): Language {
   return isLanguage(dictionary.language) ? dictionary.language : 'en';
 }
 
+/** The tag of now, kept because every time of day asks for it. */
+let locale: { readonly language: string; readonly tag: string } | undefined;
+globalThis.addEventListener('languagechange', () => {
+  locale = undefined;
+});
+
 /** The tag that dates and numbers are written by: the browser’s own form of the language where it has one, as `en-GB`. */
 export function currentLocale(): string {
   const language = currentLanguage();
-  return navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
+  if (locale?.language !== language) {
+    const tag = navigator.languages.find((one) => one.split('-')[0] === language) ?? language;
+    locale = { language, tag };
+  }
+  return locale.tag;
 }
 
 /** The words of a part of the app, by language, and where they are looked up. */

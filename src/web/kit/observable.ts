@@ -1,9 +1,14 @@
 /** State outside of React that screens follow: whoever changes it says so, and listeners are told once per turn. */
 import { useSyncExternalStore } from 'react';
 
+/** What comes faster is told of together: ten drawings a second are as many as an eye follows in a list that runs. */
+const BURST_MILLIS = 100;
+
 export class Observable {
   readonly #listeners = new Set<() => void>();
   #isTelling = false;
+  #toldAt = -Infinity;
+  #soon: ReturnType<typeof setTimeout> | undefined;
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -14,10 +19,21 @@ export class Observable {
   protected changed(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
+    clearTimeout(this.#soon);
+    this.#soon = undefined;
     queueMicrotask(() => {
       this.#isTelling = false;
+      this.#toldAt = performance.now();
       for (const listener of this.#listeners) listener();
     });
+  }
+
+  /** For what others do, which may come many times a second: the first is told at once, and those right after it together. */
+  protected changedByOthers(): void {
+    if (this.#soon !== undefined) return;
+    const wait = this.#toldAt + BURST_MILLIS - performance.now();
+    if (wait <= 0) this.changed();
+    else this.#soon = setTimeout(() => this.changed(), wait);
   }
 }
 

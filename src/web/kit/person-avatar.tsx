@@ -1,24 +1,34 @@
 /** A person's picture, or the first letters of their name on a colour of their own, and whether they are there. */
-import { Avatar, Indicator } from '@mantine/core';
+import type { CSSProperties } from 'react';
 import { harmlessName } from './harmless-text.ts';
 
 export type Presence = 'online' | 'away' | 'offline';
 
+const segmenter = new Intl.Segmenter();
+/** Of the names that were shown; begun anew when there are so many. */
+const INITIALS_KEPT_MAX = 1_000;
+const keptInitials = new Map<string, string>();
+
 /** The first letters of the first and of the last word, as a reader sees them. */
 function initialsOf(name: string): string {
+  const kept = keptInitials.get(name);
+  if (kept !== undefined) return kept;
   const words = harmlessName(name, '?').split(/\s+/u);
   const ends = words.length > 1 ? [words[0], words.at(-1)] : [words[0]];
-  const segmenter = new Intl.Segmenter();
-  return ends.map((word) => [...segmenter.segment(word ?? '')][0]?.segment.toLocaleUpperCase() ?? '').join('');
+  const firstOf = (word = '') => segmenter.segment(word)[Symbol.iterator]().next().value?.segment ?? '';
+  const initials = ends.map((word) => firstOf(word).toLocaleUpperCase()).join('');
+  if (keptInitials.size >= INITIALS_KEPT_MAX) keptInitials.clear();
+  keptInitials.set(name, initials);
+  return initials;
 }
 
-/** Backgrounds that dark letters can be read on, in both schemes. */
-const COLORS = ['#cfe2ff', '#d3f2dd', '#ffe3c2', '#f5d5ea', '#e2d9f9', '#cdeff2', '#fbd9d3', '#e6ebb8'] as const;
+/** As page.css has them. */
+const COLORS = 8;
 
-function colorOf(key: string): string {
+function colorOf(key: string): number {
   let sum = 0;
   for (const char of key) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 65_536;
-  return COLORS[sum % COLORS.length] as string;
+  return sum % COLORS;
 }
 
 export interface PersonAvatarProps {
@@ -29,32 +39,16 @@ export interface PersonAvatarProps {
   readonly size?: number;
 }
 
-/** Says nothing to a screen reader: the name stands beside it. */
-export function PersonAvatar({ id, name, picture, presence = 'offline', size = 36 }: PersonAvatarProps) {
-  const face = (
-    <Avatar
-      src={picture ?? null}
-      alt=""
-      size={size}
-      radius="50%"
-      aria-hidden="true"
-      styles={{ placeholder: { background: colorOf(id), color: '#1b2733', fontWeight: 600 } }}
-    >
-      {initialsOf(name)}
-    </Avatar>
-  );
-  if (presence === 'offline') return face;
+/** The size that needs none stated: that of the messages. */
+const USUAL_SIZE = 36;
+
+/** Says nothing to a screen reader: the name stands beside it. Bare elements: lists of messages and people are full of them. */
+export function PersonAvatar({ id, name, picture, presence = 'offline', size = USUAL_SIZE }: PersonAvatarProps) {
+  const style = size === USUAL_SIZE ? undefined : ({ '--parley-face': `${size / 16}rem` } as CSSProperties);
   return (
-    <Indicator
-      color={presence === 'online' ? 'var(--parley-online)' : 'var(--parley-away)'}
-      position="bottom-end"
-      offset={Math.round(size / 8)}
-      size={Math.max(8, Math.round(size / 3.6))}
-      withBorder
-      zIndex={1}
-      data-presence={presence}
-    >
-      {face}
-    </Indicator>
+    <span className="parley-face" aria-hidden="true" style={style}>
+      {picture === undefined ? <span data-color={colorOf(id)}>{initialsOf(name)}</span> : <img src={picture} alt="" />}
+      {presence !== 'offline' && <i data-presence={presence} />}
+    </span>
   );
 }

@@ -7,7 +7,7 @@ import { useName } from '../state/people.ts';
 import { keep, readKept } from '../../account/kept-session.ts';
 import { lineOf } from '../conversation-words.ts';
 import { useChat } from '../chat-context.ts';
-import { useOpenConversation, type Aim } from '../conversation/open-conversation.ts';
+import { useMay, useOpenConversation, type Aim } from '../conversation/open-conversation.ts';
 import { EmojiButton } from '../emoji/emoji-button.tsx';
 import { formatField } from '../formatting/format-field.ts';
 import { FormattingBar } from '../formatting/formatting-bar.tsx';
@@ -17,6 +17,9 @@ import { useComposing } from './composing.ts';
 const HAS_FORMATTING = 'parley.formatting';
 /** Wide enough for the buttons over the field and the messages over them. */
 const WIDE = '(min-width: 48em)';
+
+/** Browsers size a field by what is in it; where one does not, it is measured with each change, which lays the whole page out. */
+const SIZING = CSS.supports('field-sizing', 'content') ? { rows: 1 } : { autosize: true, minRows: 1, maxRows: 10 };
 
 /** Whether the buttons are shown: as the person left it in this browser. */
 function useFormattingShown(): [isShown: boolean, toggle: () => void] {
@@ -41,7 +44,8 @@ export interface ComposerProps {
 
 export function Composer({ title, aim, root, onSent }: ComposerProps) {
   const { t } = useTranslation();
-  const { aimAt, conversation, may } = useOpenConversation();
+  const { aimAt, conversation } = useOpenConversation();
+  const may = useMay();
   const composing = useComposing({ aim, root, onSent });
   const { field, mentions, text } = composing;
   const [hasFormatting, toggleFormatting] = useFormattingShown();
@@ -66,9 +70,7 @@ export function Composer({ title, aim, root, onSent }: ComposerProps) {
             ref={field}
             className="parley-composer-text"
             variant="unstyled"
-            autosize
-            minRows={1}
-            maxRows={10}
+            {...SIZING}
             dir="auto"
             value={text}
             onChange={(event) => composing.type(event.currentTarget.value)}

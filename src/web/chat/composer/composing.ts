@@ -13,7 +13,7 @@ import type { ChatMessage } from '#src/client/conversations/records.ts';
 import type { Mention } from '#src/protocol/conversations/messages.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat, type Chat } from '../chat-context.ts';
-import { useOpenConversation, type Aim, type OpenConversation } from '../conversation/open-conversation.ts';
+import { useMay, useOpenConversation, type Aim, type OpenConversation } from '../conversation/open-conversation.ts';
 import { formatByKey } from '../formatting/format-field.ts';
 import { emojiBefore, mentionBefore, mentionsIn } from './mention-words.ts';
 
@@ -55,6 +55,7 @@ export interface ComposingOptions {
 export function useComposing({ aim, root, onSent }: ComposingOptions): Composing {
   const chat = useChat();
   const open = useOpenConversation();
+  const may = useMay();
   const { conv } = open;
   const draft = useDraftText(chat, conv, aim, root);
   const { field, text, setText } = draft;
@@ -85,8 +86,7 @@ export function useComposing({ aim, root, onSent }: ComposingOptions): Composing
   const complete = (one: Candidate) => replace(choice.from, caret, wordOf(one));
   const send = () => {
     if (text.trim() === '') return;
-    const isThere = (user: string) => users.includes(user);
-    const mentions = mentionsIn(text, isThere, open.may('mention.all'));
+    const mentions = mentionsIn(text, (user) => users.includes(user), may('mention.all'));
     dispatch({ chat, open, aim, root, text, mentions });
     setText('');
     if (root === undefined && aim?.kind !== 'edit') chat.drafts.sent(conv);
@@ -101,7 +101,7 @@ export function useComposing({ aim, root, onSent }: ComposingOptions): Composing
       event.preventDefault();
       send();
     } else if (event.key === 'Escape' && aim !== undefined) open.aimAt(undefined);
-    else if (event.key === 'ArrowUp' && text === '' && root === undefined) editLast(chat, open);
+    else if (event.key === 'ArrowUp' && text === '' && root === undefined) editLast(chat, open, may);
   };
   return {
     field,
@@ -159,7 +159,7 @@ function dispatch({ chat, open: { complain, conv }, aim, root, text, mentions }:
 }
 
 /** The arrow up in an empty field takes the last message of one's own up again. */
-function editLast({ me }: Chat, { aimAt, may, timeline }: OpenConversation): void {
+function editLast({ me }: Chat, { aimAt, timeline }: OpenConversation, may: ReturnType<typeof useMay>): void {
   const isOwnText = ({ deletedAt, kind, sender }: ChatMessage) =>
     sender === me && kind === 'text' && deletedAt === undefined;
   const message = timeline.state.messages.findLast(isOwnText);

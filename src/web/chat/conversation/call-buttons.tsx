@@ -5,12 +5,13 @@ import { useTranslation } from 'react-i18next';
 import { useObserved } from '../../kit/observable.ts';
 import { ANSWER_COLOR } from '../../kit/theme.ts';
 import { useChat } from '../chat-context.ts';
-import { useOpenConversation } from './open-conversation.ts';
+import { useMay, useOpenConversation } from './open-conversation.ts';
 
 export function CallButtons() {
   const { t } = useTranslation();
   const { calls } = useChat();
-  const { complain, conversation, may } = useOpenConversation();
+  const { complain, conversation } = useOpenConversation();
+  const may = useMay();
   const isRoom = conversation.kind === 'room';
   const live = useObserved(calls, () => (isRoom ? calls.center?.liveIn(conversation.id) : undefined));
   const call = (video: boolean) =>

@@ -14,11 +14,12 @@ import { FileDrop } from '../composer/file-drop.tsx';
 import { UploadList } from '../composer/upload-list.tsx';
 import { useTitle } from '../conversation-words.ts';
 import { Pins } from '../state/pins.ts';
-import { Timeline } from '../state/timeline.ts';
+import type { Timeline } from '../state/timeline.ts';
 import { ConversationHead, type Beside } from './conversation-head.tsx';
 import { MessageList, type MessageListHandle } from './message-list.tsx';
 import {
   OpenConversationContext,
+  RightsContext,
   useRights,
   useSteadyRecord,
   type Aim,
@@ -43,8 +44,8 @@ export interface ConversationScreenProps {
 
 export function ConversationScreen({ conv, at }: ConversationScreenProps) {
   const { t } = useTranslation();
-  const { client, inbox } = useChat();
-  const [timeline] = useState(() => new Timeline(client, conv));
+  const { client, inbox, rooms } = useChat();
+  const [timeline] = useState(() => rooms.take(conv, at));
   const [pins] = useState(() => new Pins(client, conv));
   const [failure, setFailure] = useState<unknown>();
   const generation = useObserved(timeline, () => timeline.state.generation);
@@ -54,10 +55,12 @@ export function ConversationScreen({ conv, at }: ConversationScreenProps) {
     timeline.open(at).then(() => openedNow(client, inbox, conv), setFailure);
   };
   useEffect(() => {
-    open();
+    // One that was kept has begun already.
+    if (timeline.state.generation === 0) open();
+    else openedNow(client, inbox, conv);
     pins.open();
     return () => {
-      timeline.close();
+      rooms.leave(timeline);
       pins.close();
     };
     // The screen is made anew for another conversation.
@@ -124,7 +127,6 @@ const Opened = memo(function Opened({ conversation, timeline, pins, at }: Opened
       conversation,
       timeline,
       pins,
-      may,
       jumpTo,
       aimAt: setAim,
       forward: setForwarded,
@@ -132,24 +134,26 @@ const Opened = memo(function Opened({ conversation, timeline, pins, at }: Opened
       showPicture: setPicture,
       complain: setComplaint,
     };
-  }, [conversation, timeline, pins, may]);
+  }, [conversation, timeline, pins]);
   return (
     <OpenConversationContext value={open}>
-      <FileDrop conv={conversation.id} isTaking={may('message.post')}>
-        <section className="parley-conversation" aria-label={title}>
-          <ConversationHead title={title} beside={beside} onBeside={setBeside} />
-          {complaint !== undefined && <Complaint thrown={complaint} onClose={() => setComplaint(undefined)} />}
-          <MessageList ref={list} target={at} />
-          <TypingLine />
-          <UploadList conv={conversation.id} />
-          <Composer title={title} aim={aim} onSent={() => list.current?.toNewest()} />
-        </section>
-        <SidePanel beside={beside} onClose={() => setBeside(undefined)} />
-      </FileDrop>
-      <Suspense>
-        {forwarded !== undefined && <ForwardDialog message={forwarded} onClose={() => setForwarded(undefined)} />}
-        {picture !== undefined && <PictureViewer message={picture} onClose={() => setPicture(undefined)} />}
-      </Suspense>
+      <RightsContext value={may}>
+        <FileDrop conv={conversation.id} isTaking={may('message.post')}>
+          <section className="parley-conversation" aria-label={title}>
+            <ConversationHead title={title} beside={beside} onBeside={setBeside} />
+            {complaint !== undefined && <Complaint thrown={complaint} onClose={() => setComplaint(undefined)} />}
+            <MessageList ref={list} target={at} />
+            <TypingLine />
+            <UploadList conv={conversation.id} />
+            <Composer title={title} aim={aim} onSent={() => list.current?.toNewest()} />
+          </section>
+          <SidePanel beside={beside} onClose={() => setBeside(undefined)} />
+        </FileDrop>
+        <Suspense>
+          {forwarded !== undefined && <ForwardDialog message={forwarded} onClose={() => setForwarded(undefined)} />}
+          {picture !== undefined && <PictureViewer message={picture} onClose={() => setPicture(undefined)} />}
+        </Suspense>
+      </RightsContext>
     </OpenConversationContext>
   );
 });

@@ -11,7 +11,7 @@ import { UserAvatar } from '../people/conversation-avatar.tsx';
 import { PeoplePicker } from '../people/people-picker.tsx';
 import { dayOf } from '../conversation-words.ts';
 import { useName } from '../state/people.ts';
-import { useOpenConversation } from './open-conversation.ts';
+import { useMay, useOpenConversation } from './open-conversation.ts';
 import { EndOfStay, InviteGuest, useHostedGuests, useMayInviteGuests, WaitingGuests } from './room-guests.tsx';
 
 interface Members {
@@ -37,7 +37,8 @@ function useMembers(): Members & { readonly more: () => void } {
 
 export function MembersPanel() {
   const { t } = useTranslation();
-  const { conversation, may } = useOpenConversation();
+  const { conversation } = useOpenConversation();
+  const may = useMay();
   const { items, more, next } = useMembers();
   const isHost = useMayInviteGuests() && conversation.kind === 'room';
   const hosted = useHostedGuests(isHost);
@@ -158,7 +159,8 @@ interface MemberMenuProps extends Participant {
 function MemberMenu({ isOwnGuest, name, onStayEnded, role, user }: MemberMenuProps) {
   const { t } = useTranslation();
   const { client } = useChat();
-  const { complain, conv, may } = useOpenConversation();
+  const { complain, conv } = useOpenConversation();
+  const may = useMay();
   const [isEnding, setEnding] = useState(false);
   const mayGive = may('role.change') && role !== 'guest';
   if (!may('participant.remove') && !mayGive && !isOwnGuest) return null;

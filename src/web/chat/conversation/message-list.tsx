@@ -2,6 +2,7 @@
 import { ActionIcon, Badge, Center, Loader, Text } from '@mantine/core';
 import { ArrowDown } from 'lucide-react';
 import {
+  memo,
   useCallback,
   useEffect,
   useImperativeHandle,
@@ -10,11 +11,11 @@ import {
   useRef,
   useState,
   type Ref,
-  type RefObject,
 } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Virtuoso, type ListRange, type VirtuosoHandle } from 'react-virtuoso';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
+import type { Words } from '../../kit/language.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
 import { MessageRow } from '../message/message-row.tsx';
@@ -27,6 +28,17 @@ import { useOpenConversation } from './open-conversation.ts';
 const GROUP_MILLIS = 5 * 60_000;
 /** Drawn ahead above what is in sight; below it only what is in sight counts, since that is read. */
 const PIXELS_AHEAD = 800;
+const AHEAD = { top: PIXELS_AHEAD, bottom: 0 };
+/** Nobody scrolls sooner than that in a list that was not there before. */
+const SHOWN_MILLIS = 200;
+const NOTHING_AHEAD = { top: 0, bottom: 0 };
+/**
+ * About that of a message of one line under a name: until rows were measured they are reckoned by it, where the list is held at its end
+ * whatever they turn out to be. Elsewhere the list finds its place by a row that it measures first.
+ */
+const ROW_PIXELS = 52;
+/** From a turn of the wheel until the list is where that leads. */
+const MOVING_MILLIS = 500;
 /** Near enough to the end to be carried along by a new message. */
 const END_PIXELS = 60;
 
@@ -57,12 +69,15 @@ export function MessageList({ ref, target: first }: MessageListProps) {
   const [isAtEnd, setAtEnd] = useState(true);
   const [target, setTarget] = useState(first);
   const seen = useReading(state);
-  const end = useStayingAtEnd(list, state);
+  const ahead = useAhead();
+  const end = useStayingAtEnd(state);
+  const { stay } = end;
   const toNewest = useCallback(() => {
     setTarget(undefined);
+    stay();
     if (timeline.state.isAtHead) list.current?.scrollToIndex({ index: 'LAST', align: 'end' });
     else timeline.goToHead().catch(complain);
-  }, [complain, timeline]);
+  }, [complain, stay, timeline]);
   useImperativeHandle(ref, () => ({
     jumpTo: (seq) => {
       setTarget(seq);
@@ -73,9 +88,16 @@ export function MessageList({ ref, target: first }: MessageListProps) {
     },
     toNewest,
   }));
+  const { isFromStart, unreadFrom } = state;
+  const draw = useCallback(
+    (_: number, item: Item) => (
+      <Drawn item={item} isFromStart={isFromStart} unreadFrom={unreadFrom} target={target} t={t} />
+    ),
+    [isFromStart, unreadFrom, target, t],
+  );
   if (items.length === 0) return <NothingSaid />;
   return (
-    <div className="parley-messages" {...end.touched}>
+    <div className="parley-messages" data-held={state.beginAt === undefined || undefined} {...end.touched}>
       <Virtuoso
         key={state.generation}
         ref={list}
@@ -86,20 +108,19 @@ export function MessageList({ ref, target: first }: MessageListProps) {
         firstItemIndex={state.messages[0]?.seq ?? 0}
         initialTopMostItemIndex={beginningOf(state, items)}
         computeItemKey={(_, item) => (item.kind === 'message' ? item.message.seq : item.sending.clientMsgId)}
-        increaseViewportBy={{ top: PIXELS_AHEAD, bottom: 0 }}
+        {...(state.beginAt === undefined ? { defaultItemHeight: ROW_PIXELS } : {})}
+        increaseViewportBy={state.beginAt === undefined ? ahead : AHEAD}
         atBottomThreshold={END_PIXELS}
         alignToBottom
-        followOutput={(isThere) => (isThere && state.isAtHead ? 'auto' : false)}
+        followOutput={end.added}
+        scrollerRef={end.scroller}
         startReached={() => void timeline.readOlder()}
         endReached={() => void timeline.readNewer()}
-        atBottomStateChange={(isThere) => {
-          end.arrived(isThere);
-          setAtEnd(isThere);
-        }}
+        atBottomStateChange={(isThere) => setAtEnd(end.arrived(isThere))}
         totalListHeightChanged={end.grown}
         rangeChanged={seen}
         components={{ Header: state.isFromStart ? Beginning : Older }}
-        itemContent={(_, item) => <Drawn item={item} state={state} target={target} />}
+        itemContent={draw}
       />
       {(!isAtEnd || !state.isAtHead) && <ToNewest onClick={toNewest} />}
     </div>
@@ -117,29 +138,77 @@ function beginningOf({ beginAt }: TimelineState, items: readonly Item[]) {
   return at < 0 ? ({ index: 'LAST', align: 'end' } as const) : ({ index: at, align: 'center' } as const);
 }
 
-/** Who is at the end stays there while rows get their heights and reactions come, until they scroll themselves. */
-function useStayingAtEnd(list: RefObject<VirtuosoHandle | null>, { beginAt, generation }: TimelineState) {
+/**
+ * Who is at the end stays there while rows get their heights, reactions come and others write, however fast, until they scroll
+ * themselves. The list is watched as the browser lays it out and held at its end before it is drawn: what it reckons of its heights
+ * comes later.
+ */
+function useStayingAtEnd({ beginAt, generation, isAtHead }: TimelineState) {
   const isStaying = useRef(false);
   /** Whether they scrolled since the list began: before that being at the end is where an unfinished list happens to be. */
   const hasMoved = useRef(false);
+  const scroller = useRef<HTMLElement>(null);
+  const watched = useRef<Element>(null);
+  const [observer] = useState(() => new ResizeObserver(() => hold()));
+  const hold = () => {
+    const element = scroller.current;
+    if (isStaying.current && element !== null) element.scrollTop = element.scrollHeight;
+  };
+  useEffect(() => () => observer.disconnect(), [observer]);
   useLayoutEffect(() => {
     isStaying.current = beginAt === undefined;
     hasMoved.current = false;
   }, [beginAt, generation]);
+  /** When they last moved: the list comes after their wheel, and until then says that it is where it was. */
+  const movedAt = useRef(-Infinity);
   const leave = () => {
     isStaying.current = false;
     hasMoved.current = true;
+    movedAt.current = performance.now();
+  };
+  const stay = useCallback(() => {
+    isStaying.current = true;
+    movedAt.current = -Infinity;
+  }, []);
+  const isMoving = () => performance.now() - movedAt.current < MOVING_MILLIS;
+  /** Answers whether they are at the end, or held there. */
+  const arrived = (isThere: boolean) => {
+    if (isThere && !isMoving() && (beginAt === undefined || hasMoved.current)) isStaying.current = true;
+    return isThere || isStaying.current;
   };
   return {
     leave,
+    stay,
     touched: { onWheel: leave, onTouchMove: leave, onPointerDown: leave, onKeyDown: leave },
-    arrived: (isThere: boolean) => {
-      if (isThere && (beginAt === undefined || hasMoved.current)) isStaying.current = true;
+    scroller: (element: HTMLElement | Window | null) => {
+      scroller.current = element instanceof HTMLElement ? element : null;
+    },
+    arrived,
+    /** Something was added while they were there or not. */
+    added: (isThere: boolean) => {
+      if (isAtHead && isThere && !isMoving()) isStaying.current = true;
+      return false;
     },
     grown: () => {
-      if (isStaying.current) list.current?.scrollToIndex({ index: 'LAST', align: 'end' });
+      const list = scroller.current?.querySelector('[data-testid="virtuoso-item-list"]') ?? null;
+      if (list !== null && list !== watched.current) {
+        observer.disconnect();
+        observer.observe(list, { box: 'border-box' });
+        watched.current = list;
+      }
+      hold();
     },
   };
+}
+
+/** What is in sight is drawn first, and what is ahead of it when that is there. */
+function useAhead() {
+  const [isShown, setShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(true), SHOWN_MILLIS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isShown ? AHEAD : NOTHING_AHEAD;
 }
 
 /** What is in sight of somebody who looks is read. */
@@ -165,16 +234,33 @@ function useReading(state: TimelineState): (range: ListRange) => void {
 
 interface DrawnProps {
   readonly item: Item;
-  readonly state: TimelineState;
+  readonly isFromStart: boolean;
+  readonly unreadFrom: number | undefined;
   readonly target: number | undefined;
+  readonly t: Words;
 }
 
-function Drawn({ item, state, target }: DrawnProps) {
+/** Items are made anew with each change; what is drawn of one depends on its message and the one before it. */
+function drawsTheSame({ item, ...rest }: DrawnProps, { item: other, ...others }: DrawnProps): boolean {
+  const isSame =
+    item.kind === 'message'
+      ? other.kind === 'message' && item.message === other.message && item.before === other.before
+      : other.kind === 'sending' && item.sending === other.sending;
+  return (
+    isSame &&
+    rest.isFromStart === others.isFromStart &&
+    rest.unreadFrom === others.unreadFrom &&
+    rest.target === others.target &&
+    rest.t === others.t
+  );
+}
+
+const Drawn = memo(function Drawn({ item, isFromStart, t, target, unreadFrom }: DrawnProps) {
   if (item.kind === 'sending') return <SendingRow sending={item.sending} />;
   const { before, message } = item;
-  const isUnreadFirst = message.seq === state.unreadFrom;
+  const isUnreadFirst = message.seq === unreadFrom;
   // What stands before the first one is not known yet: it is drawn as if it went on, so that it stays where it is then.
-  const isCut = before === undefined && !state.isFromStart;
+  const isCut = before === undefined && !isFromStart;
   const isNewDay = !isCut && (before === undefined || !isSameDay(before, message));
   const isJoined = !isNewDay && !isUnreadFirst && (isCut || (before !== undefined && goesOn(before, message)));
   return (
@@ -184,9 +270,10 @@ function Drawn({ item, state, target }: DrawnProps) {
       isUnreadFirst={isUnreadFirst}
       isJoined={isJoined}
       isTarget={message.seq === target}
+      t={t}
     />
   );
-}
+}, drawsTheSame);
 
 function isSameDay(one: ChatMessage, other: ChatMessage): boolean {
   return new Date(one.createdAt).toDateString() === new Date(other.createdAt).toDateString();

@@ -19,8 +19,6 @@ export interface OpenConversation {
   readonly conversation: ChatConversation;
   readonly timeline: Timeline;
   readonly pins: Pins;
-  /** Advice for what to offer; the server decides. */
-  readonly may: (right: ConversationRight) => boolean;
   readonly aimAt: (aim: Aim | undefined) => void;
   /** Asks where to. */
   readonly forward: (message: ChatMessage) => void;
@@ -38,6 +36,16 @@ export function useOpenConversation(): OpenConversation {
   const open = useContext(OpenConversationContext);
   if (open === undefined) throw new Error('This part stands in an open conversation.');
   return open;
+}
+
+type May = (right: ConversationRight) => boolean;
+
+/** By itself, so that the messages are not drawn anew when the answer comes. */
+export const RightsContext = createContext<May>(() => false);
+
+/** What the person may in the open conversation: advice for what to offer; the server decides. */
+export function useMay(): May {
+  return useContext(RightsContext);
 }
 
 /**
@@ -59,12 +67,23 @@ function saysTheSame(conversation: ChatConversation, before: ChatConversation): 
   return [...keys].every((key) => Object.is(now[key], then[key]));
 }
 
-/** What the person may here, asked again when it may have changed. */
-export function useRights(conv: string): (right: ConversationRight) => boolean {
-  const { client } = useChat();
-  const [rights, setRights] = useState<ConversationRights>();
-  useEffect(() => follow(client, conv, setRights), [client, conv]);
+/** What the person may here: as it was last known, and asked again when it may have changed. */
+export function useRights(conv: string): May {
+  const { client, rooms } = useChat();
+  const [rights, setRights] = useState(() => rooms.rightsIn(conv));
+  useEffect(() => {
+    const take = (answered: ConversationRights) => {
+      rooms.keepRights(conv, answered);
+      setRights((before) => (before !== undefined && areTheSame(before, answered) ? before : answered));
+    };
+    return follow(client, conv, take);
+  }, [client, conv, rooms]);
   return useCallback((right) => rights !== undefined && (!rights.known || rights.granted.has(right)), [rights]);
+}
+
+function areTheSame(one: ConversationRights, other: ConversationRights): boolean {
+  if (!one.known || !other.known) return one.known === other.known;
+  return one.granted.symmetricDifference(other.granted).size === 0;
 }
 
 function follow(client: ParleyClient, conv: string, take: (rights: ConversationRights) => void): () => void {

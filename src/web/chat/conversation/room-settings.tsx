@@ -10,14 +10,14 @@ import { sentenceOf } from '../../kit/language.ts';
 import type { BodyOf } from '#src/client/calls.ts';
 import { TITLE_LENGTH_MAX, TOPIC_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { useChat } from '../chat-context.ts';
-import { useOpenConversation } from './open-conversation.ts';
+import { useMay, useOpenConversation } from './open-conversation.ts';
 
 const MeetingSection = lazy(async () => ({
   default: (await import('../../meetings/meeting-section.tsx')).MeetingSection,
 }));
 
 export function RoomSettings() {
-  const { may } = useOpenConversation();
+  const may = useMay();
   return (
     <Stack p="sm" className="parley-beside-body">
       <NameForm />
@@ -33,7 +33,8 @@ export function RoomSettings() {
 function NameForm() {
   const { t } = useTranslation();
   const { client } = useChat();
-  const { conv, conversation, may } = useOpenConversation();
+  const { conv, conversation } = useOpenConversation();
+  const may = useMay();
   const isPublic = conversation.visibility === 'organisation';
   const [title, setTitle] = useState(conversation.title ?? '');
   const [topic, setTopic] = useState(conversation.topic ?? '');

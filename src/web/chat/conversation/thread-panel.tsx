@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { readMessage } from '#src/client/conversations/records.ts';
+import type { Words } from '../../kit/language.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
 import { Composer } from '../composer/composer.tsx';
@@ -82,10 +83,10 @@ export function ThreadPanel({ root }: { readonly root: number }) {
   return (
     <>
       <Stack gap={0} className="parley-beside-body" role="log" aria-label={t('thread.title')} tabIndex={0}>
-        <ThreadMessage message={thread.root} />
+        <ThreadMessage message={thread.root} t={t} />
         <Divider my="xs" label={<Text size="xs">{t('thread.replies', { count })}</Text>} />
         {thread.replies.map((message) => (
-          <ThreadMessage key={message.seq} message={message} />
+          <ThreadMessage key={message.seq} message={message} t={t} />
         ))}
         {thread.next !== null && (
           <Button variant="default" size="compact-sm" onClick={thread.more}>
@@ -102,8 +103,16 @@ export function ThreadPanel({ root }: { readonly root: number }) {
   );
 }
 
-function ThreadMessage({ message }: { readonly message: ChatMessage }) {
+function ThreadMessage({ message, t }: { readonly message: ChatMessage; readonly t: Words }) {
   return (
-    <MessageRow message={message} day={undefined} isUnreadFirst={false} isJoined={false} isTarget={false} isInThread />
+    <MessageRow
+      message={message}
+      t={t}
+      day={undefined}
+      isUnreadFirst={false}
+      isJoined={false}
+      isTarget={false}
+      isInThread
+    />
   );
 }

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { useChat } from '../chat-context.ts';
 import { callLineOf, type CallOutcome } from '../conversation-words.ts';
-import { useOpenConversation } from '../conversation/open-conversation.ts';
+import { useMay, useOpenConversation } from '../conversation/open-conversation.ts';
 
 export interface CallLineProps {
   readonly message: ChatMessage;
@@ -15,7 +15,8 @@ export interface CallLineProps {
 export function CallLine({ message, outcome }: CallLineProps) {
   const { t } = useTranslation();
   const { calls, me } = useChat();
-  const { complain, conversation, may } = useOpenConversation();
+  const { complain, conversation } = useOpenConversation();
+  const may = useMay();
   const isOwn = message.sender === me;
   const isMissed = !isOwn && ['missed', 'cancelled', 'busy'].includes(outcome.result);
   const call = () => calls.open().then((center) => center.start(conversation, false));

@@ -40,8 +40,28 @@ export const FormattedText = memo(function FormattedText({ text, mentions = [] }
   );
 });
 
-/** A text that is nested beyond what the reader of Markdown can follow, as 16,000 `>` in a row, is shown as it was written. */
+/** Of texts that were read into trees, the last ones: who comes back to a room, or scrolls back, sees them again. */
+const TREES_KEPT_MAX = 500;
+/** A longer text is read again: what is kept stays small. */
+const TREE_TEXT_MAX = 2_000;
+const trees = new Map<string, readonly Token[]>();
+
 function tokensOf(text: string): readonly Token[] {
+  if (BARE.test(text)) return [{ type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text }] }];
+  const kept = trees.get(text);
+  if (kept !== undefined) return kept;
+  const tokens = lexed(text);
+  if (text.length > TREE_TEXT_MAX) return tokens;
+  if (trees.size >= TREES_KEPT_MAX) trees.delete(trees.keys().next().value as string);
+  trees.set(text, tokens);
+  return tokens;
+}
+
+/** Words and commas alone mean nothing to Markdown, and no address begins without a point or a colon. */
+const BARE = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ,;?!'’"«»—–…]*$/u;
+
+/** A text that is nested beyond what the reader of Markdown can follow, as 16,000 `>` in a row, is shown as it was written. */
+function lexed(text: string): readonly Token[] {
   try {
     return Lexer.lex(text, { gfm: true, breaks: true });
   } catch {
@@ -61,7 +81,8 @@ function withPlaces(text: string, mentions: readonly Mention[]): string {
 }
 
 function drawAll(tokens: readonly Token[], drawing: Drawing, depth: number): ReactNode[] {
-  return tokens.map((token, index) => <Drawn key={index} token={token} drawing={drawing} depth={depth} />);
+  // Called and not made components of: of each token that would be one more for every message.
+  return tokens.map((token, index) => <Fragment key={index}>{drawn({ token, drawing, depth })}</Fragment>);
 }
 
 interface DrawnProps {
@@ -70,7 +91,7 @@ interface DrawnProps {
   readonly depth: number;
 }
 
-function Drawn({ token, drawing, depth }: DrawnProps): ReactNode {
+function drawn({ token, drawing, depth }: DrawnProps): ReactNode {
   if (depth > DEPTH_MAX) return withMentions(token.raw, drawing);
   const inside = () => drawAll((token as Tokens.Generic).tokens ?? [], drawing, depth + 1);
   switch (token.type) {

@@ -4,13 +4,14 @@ import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { useChat } from '../chat-context.ts';
-import { useOpenConversation } from '../conversation/open-conversation.ts';
+import { useMay, useOpenConversation } from '../conversation/open-conversation.ts';
 import { webAddress } from './web-address.ts';
 
 export function LinkPreview({ message }: { readonly message: ChatMessage }) {
   const { t } = useTranslation();
   const { client, me } = useChat();
-  const { complain, conv, may } = useOpenConversation();
+  const { complain, conv } = useOpenConversation();
+  const may = useMay();
   const { preview, sender, seq } = message;
   const href = preview === undefined ? undefined : webAddress(preview.url);
   if (preview === undefined || href === undefined) return null;

@@ -6,24 +6,38 @@ import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { useChat } from '../chat-context.ts';
 import { EmojiButton } from '../emoji/emoji-button.tsx';
-import { useOpenConversation } from '../conversation/open-conversation.ts';
+import { useMay, useOpenConversation } from '../conversation/open-conversation.ts';
 import { MessageMenu } from './message-menu.tsx';
 
 export interface MessageActionsProps {
   readonly message: ChatMessage;
   readonly isInThread: boolean;
+  /** Whether somebody points at the message, or has the focus on it. */
+  readonly isPointed: boolean;
+  readonly label: string;
 }
 
-export function MessageActions({ message, isInThread }: MessageActionsProps) {
+/** The menu by itself until somebody comes near: what else can be done is made then, before it, and the focus stays where it is. */
+export function MessageActions({ message, isInThread, isPointed, label }: MessageActionsProps) {
+  return (
+    <div className="parley-actions">
+      {isPointed && <FrequentActions message={message} isInThread={isInThread} />}
+      <MessageMenu message={message} label={label} />
+    </div>
+  );
+}
+
+function FrequentActions({ message, isInThread }: Pick<MessageActionsProps, 'message' | 'isInThread'>) {
   const { t } = useTranslation();
   const { client, deletions, me } = useChat();
-  const { aimAt, complain, conv, may, openThread } = useOpenConversation();
+  const { aimAt, complain, conv, openThread } = useOpenConversation();
+  const may = useMay();
   const isOwn = message.sender === me;
   const mayDelete = may('message.delete.any') || (isOwn && may('message.delete.own'));
   const mayEdit = isOwn && message.kind === 'text' && message.forward === undefined && may('message.edit.own');
   const react = (emoji: string) => void client.react(conv, message.seq, emoji).catch(complain);
   return (
-    <div className="parley-actions">
+    <>
       {may('reaction.add') && (
         <EmojiButton label={t('message.react')} onPick={react} hasCustom>
           <SmilePlus size={16} />
@@ -49,8 +63,7 @@ export function MessageActions({ message, isInThread }: MessageActionsProps) {
           <Trash2 size={16} />
         </Action>
       )}
-      <MessageMenu message={message} />
-    </div>
+    </>
   );
 }
 

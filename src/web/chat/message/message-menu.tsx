@@ -1,27 +1,38 @@
 /** What is done with a message less often, behind one button; the menu is made when it is opened. */
-import { ActionIcon, Menu } from '@mantine/core';
-import { Copy, EllipsisVertical, Forward, Link2, Pin, PinOff } from 'lucide-react';
+import { Menu } from '@mantine/core';
+import { Copy, Forward, Link2, Pin, PinOff } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { useObserved } from '../../kit/observable.ts';
-import { useOpenConversation } from '../conversation/open-conversation.ts';
+import { useMay, useOpenConversation } from '../conversation/open-conversation.ts';
 
-export function MessageMenu({ message }: { readonly message: ChatMessage }) {
-  const { t } = useTranslation();
+/** Three points: each message has it, so it is bare elements. */
+const SIGN = (
+  <svg width="16" height="16" viewBox="0 0 24 24" aria-hidden="true">
+    <path d="M12 5h.01M12 12h.01M12 19h.01" fill="none" stroke="currentColor" strokeWidth="3" strokeLinecap="round" />
+  </svg>
+);
+
+export interface MessageMenuProps {
+  readonly message: ChatMessage;
+  readonly label: string;
+}
+
+export function MessageMenu({ message, label }: MessageMenuProps) {
   const [isOpen, setOpen] = useState(false);
   const button = (
-    <ActionIcon
-      variant="subtle"
-      color="gray"
-      aria-label={t('message.menu')}
-      title={t('message.menu')}
+    <button
+      type="button"
+      className="parley-plain-button parley-menu-button"
+      aria-label={label}
+      title={label}
       aria-haspopup="menu"
       aria-expanded={isOpen}
       onClick={() => setOpen(true)}
     >
-      <EllipsisVertical size={16} />
-    </ActionIcon>
+      {SIGN}
+    </button>
   );
   if (!isOpen) return button;
   return (
@@ -36,7 +47,8 @@ export function MessageMenu({ message }: { readonly message: ChatMessage }) {
 
 function Items({ message }: { readonly message: ChatMessage }) {
   const { t } = useTranslation();
-  const { complain, conv, conversation, forward, may, pins } = useOpenConversation();
+  const { complain, conv, conversation, forward, pins } = useOpenConversation();
+  const may = useMay();
   const { body, kind, seq } = message;
   const isPinned = useObserved(pins, () => pins.has(seq));
   // What is said in a secret chat stays there, and outcomes of calls are nobody's words: the server forwards neither.

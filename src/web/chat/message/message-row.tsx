@@ -1,9 +1,11 @@
-/** One message of the history: who, when, what; under it reactions and its thread; over it, when it is pointed at, what can be done. */
-import { Group, Text, UnstyledButton } from '@mantine/core';
+/**
+ * One message of the history: who, when, what; under it reactions and its thread; over it, when it is pointed at, what can be done.
+ * Fifty of them are made when a room is opened, so what each one has is bare elements; components of the kit are for what few have.
+ */
 import { MessageSquareText, Pin } from 'lucide-react';
-import { lazy, memo, Suspense } from 'react';
-import { useTranslation } from 'react-i18next';
+import { lazy, memo, Suspense, useState } from 'react';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
+import type { Words } from '../../kit/language.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
 import { dayOf, fileOf, lineOf, momentOf, outcomeOf, timeOf } from '../conversation-words.ts';
@@ -29,19 +31,23 @@ export interface MessageRowProps {
   readonly isJoined: boolean;
   /** Whether somebody came here to see it. */
   readonly isTarget: boolean;
+  readonly t: Words;
   /** In a thread, where the root is above and threads do not branch. */
   readonly isInThread?: boolean;
 }
 
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
-  const { t } = useTranslation();
-  const { message, day, isUnreadFirst, isJoined, isTarget, isInThread = false } = props;
+  const { message, day, isUnreadFirst, isJoined, isTarget, isInThread = false, t } = props;
   const { deletions, me, people } = useChat();
   const { pins } = useOpenConversation();
   const name = useName(people, message.sender);
   const isPinned = useObserved(pins, () => pins.has(message.seq));
   const doomed = useObserved(deletions, () => deletions.stateOf(message.conversation_id, message.seq));
   const isGone = message.deletedAt !== undefined || doomed !== undefined;
+  // What can be done is made for the message that somebody points at or has the focus on; its menu is always there to be reached.
+  const [isPointed, setPointed] = useState(false);
+  const point = () => setPointed(true);
+  const time = timeOf(message.createdAt);
   const isMeant = message.mentions?.some((one) => 'all' in one || one.username === me) === true;
   return (
     <>
@@ -49,149 +55,155 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
       {isUnreadFirst && <Divider text={t('message.unreadFrom')} isUnread />}
       <article
         className="parley-message"
-        aria-label={t('message.by', { name, time: timeOf(message.createdAt) })}
+        aria-label={labelOf(t, name, time)}
         data-seq={message.seq}
         data-joined={isJoined || undefined}
         data-meant={isMeant || undefined}
         data-target={isTarget || undefined}
+        onPointerEnter={point}
+        onFocus={point}
       >
         <div className="parley-gutter">
-          {isJoined ? <Time message={message} /> : <UserAvatar user={message.sender} name={name} hasPresence={false} />}
+          {isJoined ? (
+            <Time at={message.createdAt} time={time} isPointed={isPointed} />
+          ) : (
+            <UserAvatar user={message.sender} name={name} hasPresence={false} />
+          )}
         </div>
         <div className="parley-message-words">
           {!isJoined && (
-            <Group gap={8} align="baseline" wrap="nowrap">
-              <Text fw={650} truncate>
+            <div className="parley-message-head">
+              <span className="parley-name">
                 <bdi>{name}</bdi>
-              </Text>
-              <Time message={message} />
-            </Group>
+              </span>
+              <Time at={message.createdAt} time={time} isPointed={isPointed} />
+            </div>
           )}
-          {message.reply_to !== undefined && !isInThread && <Quoted seq={message.reply_to} />}
-          {doomed === 'waiting' ? <DeletingLine message={message} /> : <Content message={message} isGone={isGone} />}
-          {isPinned && !isGone && <PinnedMark />}
-          {!isGone && <Reactions message={message} />}
-          {!isInThread && <ThreadLine message={message} />}
+          {message.reply_to !== undefined && !isInThread && <Quoted seq={message.reply_to} t={t} />}
+          {doomed === 'waiting' ? (
+            <DeletingLine message={message} />
+          ) : (
+            <Content message={message} isGone={isGone} t={t} />
+          )}
+          {isPinned && !isGone && (
+            <p className="parley-note">
+              <Pin size={12} aria-hidden="true" /> {t('pins.pinned')}
+            </p>
+          )}
+          {!isGone && message.reactions !== undefined && <Reactions message={message} />}
+          {!isInThread && <ThreadLine message={message} t={t} />}
         </div>
-        <ReadBy message={message} />
-        {!isGone && <MessageActions message={message} isInThread={isInThread} />}
+        {message.sender === me && <ReadBy message={message} />}
+        {!isGone && (
+          <MessageActions message={message} isInThread={isInThread} isPointed={isPointed} label={t('message.menu')} />
+        )}
       </article>
     </>
   );
 });
 
-function PinnedMark() {
-  const { t } = useTranslation();
-  return (
-    <Text size="xs" c="dimmed">
-      <Pin size={12} aria-hidden="true" /> {t('pins.pinned')}
-    </Text>
-  );
+/** Stand where the name and the time go. */
+const [NAME, TIME] = ['\ue002', '\ue003'];
+const labels = new WeakMap<Words, string>();
+
+/** The text is looked up once for each language: to put two words into it takes the dictionary as long as to draw the row. */
+function labelOf(t: Words, name: string, time: string): string {
+  const label = labels.get(t) ?? t('message.by', { name: NAME, time: TIME });
+  labels.set(t, label);
+  return label.replace(TIME, time).replace(NAME, () => name);
 }
 
-function Time({ message }: { readonly message: ChatMessage }) {
+interface TimeProps {
+  readonly at: number;
+  readonly time: string;
+  readonly isPointed: boolean;
+}
+
+/** The day and the year are asked for by pointing. */
+function Time({ at, time, isPointed }: TimeProps) {
   return (
-    <Text
-      component="time"
-      size="xs"
-      c="dimmed"
-      className="parley-time"
-      dateTime={new Date(message.createdAt).toISOString()}
-      title={momentOf(message.createdAt)}
-    >
-      {timeOf(message.createdAt)}
-    </Text>
+    <time className="parley-time" dateTime={new Date(at).toISOString()} title={isPointed ? momentOf(at) : undefined}>
+      {time}
+    </time>
   );
 }
 
 function Divider({ text, isUnread = false }: { readonly text: string; readonly isUnread?: boolean }) {
   return (
     <div className="parley-divider" role="separator" data-unread={isUnread || undefined} aria-label={text}>
-      <Text size="xs" fw={600} span>
-        {text}
-      </Text>
+      <span>{text}</span>
     </div>
   );
 }
 
-function Content({ message, isGone }: { readonly message: ChatMessage; readonly isGone: boolean }) {
-  const { t } = useTranslation();
-  if (isGone) {
-    return (
-      <Text c="dimmed" fs="italic" size="sm">
-        {t('message.deleted')}
-      </Text>
-    );
-  }
+interface ContentProps {
+  readonly message: ChatMessage;
+  readonly isGone: boolean;
+  readonly t: Words;
+}
+
+function Content({ message, isGone, t }: ContentProps) {
+  if (isGone) return <p className="parley-gone">{t('message.deleted')}</p>;
   const file = fileOf(message);
   const outcome = outcomeOf(message);
   return (
     <>
-      {message.forward !== undefined && <Forwarded user={message.forward.sender} />}
+      {message.forward !== undefined && <Forwarded user={message.forward.sender} t={t} />}
       {file !== undefined && <FileMessage message={message} file={file} />}
       {file === undefined && typeof message.body === 'string' && (
         <FormattedText text={message.body} mentions={message.mentions} />
       )}
       {file === undefined && typeof message.body !== 'string' && (
-        <Suspense fallback={<Text c="dimmed">{lineOf(message, t)}</Text>}>
+        <Suspense fallback={<p className="parley-quiet-line">{lineOf(message, t)}</p>}>
           {outcome === undefined ? (
-            <Text c="dimmed">{lineOf(message, t)}</Text>
+            <p className="parley-quiet-line">{lineOf(message, t)}</p>
           ) : (
             <CallLine message={message} outcome={outcome} />
           )}
         </Suspense>
       )}
-      <LinkPreview message={message} />
+      {message.preview !== undefined && <LinkPreview message={message} />}
       {message.editedAt !== undefined && (
-        <Text size="xs" c="dimmed" title={momentOf(message.editedAt)}>
+        <p className="parley-note" title={momentOf(message.editedAt)}>
           {t('message.edited')}
-        </Text>
+        </p>
       )}
     </>
   );
 }
 
-function Forwarded({ user }: { readonly user: string }) {
-  const { t } = useTranslation();
+function Forwarded({ user, t }: { readonly user: string; readonly t: Words }) {
   const { people } = useChat();
-  return (
-    <Text size="xs" c="dimmed">
-      {t('message.forwarded', { name: useName(people, user) })}
-    </Text>
-  );
+  return <p className="parley-note">{t('message.forwarded', { name: useName(people, user) })}</p>;
 }
 
 /** The message that is answered, in one line; it leads there. */
-function Quoted({ seq }: { readonly seq: number }) {
-  const { t } = useTranslation();
+function Quoted({ seq, t }: { readonly seq: number; readonly t: Words }) {
   const { people } = useChat();
   const { jumpTo, timeline } = useOpenConversation();
   const held = useObserved(timeline, () => timeline.state.messages[seq - (timeline.state.messages[0]?.seq ?? 0)]);
   const sender = held?.sender;
   const name = useObserved(people, () => (sender === undefined ? '' : people.nameOf(sender)));
   return (
-    <UnstyledButton className="parley-quote" onClick={() => jumpTo(seq)}>
+    <button type="button" className="parley-plain-button parley-quote" onClick={() => jumpTo(seq)}>
       {held === undefined ? (
-        <Text size="sm">{t('message.earlier')}</Text>
+        t('message.earlier')
       ) : (
-        <Text size="sm" truncate>
-          <bdi>
-            <b>{name}</b> {lineOf(held, t)}
-          </bdi>
-        </Text>
+        <bdi>
+          <b>{name}</b> {lineOf(held, t)}
+        </bdi>
       )}
-    </UnstyledButton>
+    </button>
   );
 }
 
-function ThreadLine({ message }: { readonly message: ChatMessage }) {
-  const { t } = useTranslation();
+function ThreadLine({ message, t }: { readonly message: ChatMessage; readonly t: Words }) {
   const { openThread } = useOpenConversation();
   const count = message.reply_count ?? 0;
   if (count === 0) return null;
   return (
-    <UnstyledButton className="parley-thread-line" onClick={() => openThread(message.seq)}>
+    <button type="button" className="parley-plain-button parley-thread-line" onClick={() => openThread(message.seq)}>
       <MessageSquareText size={14} aria-hidden="true" /> {t('thread.replies', { count })}
-    </UnstyledButton>
+    </button>
   );
 }

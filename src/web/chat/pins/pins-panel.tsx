@@ -6,7 +6,7 @@ import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
 import { lineOf, momentOf } from '../conversation-words.ts';
-import { useOpenConversation } from '../conversation/open-conversation.ts';
+import { useMay, useOpenConversation } from '../conversation/open-conversation.ts';
 import { UserAvatar } from '../people/conversation-avatar.tsx';
 import { useName } from '../state/people.ts';
 
@@ -39,7 +39,8 @@ export function PinsPanel() {
 function PinnedMessage({ message }: { readonly message: ChatMessage }) {
   const { t } = useTranslation();
   const { people } = useChat();
-  const { complain, jumpTo, may, pins } = useOpenConversation();
+  const { complain, jumpTo, pins } = useOpenConversation();
+  const may = useMay();
   const name = useName(people, message.sender);
   return (
     <Group component="li" wrap="nowrap" gap={4} className="parley-row">

@@ -18,6 +18,9 @@ import { Invitations } from './invitations.tsx';
 import { NewConversation } from './new-conversation.tsx';
 
 const ROWS_AHEAD = 400;
+/** Drawn before anything was measured, and how high they are taken for until then. */
+const ROWS_FIRST = 12;
+const ROW_PIXELS = 62;
 
 export function Sidebar() {
   const { t } = useTranslation();
@@ -173,6 +176,8 @@ function Rows({ rows, query }: { readonly rows: readonly InboxRow[]; readonly qu
       tabIndex={-1}
       data={rows}
       computeItemKey={(_, { conversation }) => conversation.id}
+      defaultItemHeight={ROW_PIXELS}
+      initialItemCount={Math.min(rows.length, ROWS_FIRST)}
       increaseViewportBy={ROWS_AHEAD}
       itemContent={(index, row) => (
         <>

@@ -35,6 +35,8 @@ export class Inbox extends Observable {
   readonly #client: ParleyClient;
   readonly #own = new Map<string, Own>();
   #rows: readonly InboxRow[] = [];
+  /** Whether something happened since they were made: of a burst they are made once. */
+  #isStale = false;
   /** Rows as they were made: of a thousand conversations an event changes one. */
   readonly #made = new Map<string, MadeRow>();
   #invitations: readonly RoomInvitation[] = [];
@@ -47,6 +49,7 @@ export class Inbox extends Observable {
     super();
     this.#client = client;
     const redraw = () => this.#redraw();
+    const redrawSoon = () => this.#redrawSoon();
     client.on('message.new', ({ conv, data }) => this.#heard(conv ?? data.conversation_id, data));
     for (const type of [
       'message.edit',
@@ -57,7 +60,8 @@ export class Inbox extends Observable {
       'purge',
     ] as const)
       client.on(type, redraw);
-    for (const type of ['gone', 'hidden', 'receipt', 'conversation.deleted'] as const) client.on(type, redraw);
+    for (const type of ['gone', 'hidden', 'conversation.deleted'] as const) client.on(type, redraw);
+    client.on('receipt', redrawSoon);
     client.on('inbox', () => this.#walkSoon());
     client.on('caught-up', () => this.#walkSoon());
     client.on('draft', ({ data }) => this.#change(data.conversation_id, { draft: data.body ?? undefined }));
@@ -70,6 +74,7 @@ export class Inbox extends Observable {
 
   /** The newest first. */
   get rows(): readonly InboxRow[] {
+    if (this.#isStale) this.#makeRows();
     return this.#rows;
   }
 
@@ -84,7 +89,7 @@ export class Inbox extends Observable {
   }
 
   rowOf(conv: string): InboxRow | undefined {
-    return this.#rows.find(({ conversation }) => conversation.id === conv);
+    return this.rows.find(({ conversation }) => conversation.id === conv);
   }
 
   /** @throws ParleyError */
@@ -119,7 +124,9 @@ export class Inbox extends Observable {
     const { mentions = 0 } = this.#own.get(conv) ?? {};
     const me = this.#client.user;
     const isMeant = message.mentions?.some((one) => 'all' in one || one.username === me) === true;
-    this.#change(conv, { lastMessage: message, mentions: isMeant && message.sender !== me ? mentions + 1 : mentions });
+    const counted = isMeant && message.sender !== me ? mentions + 1 : mentions;
+    this.#own.set(conv, { ...NOTHING, ...this.#own.get(conv), lastMessage: message, mentions: counted });
+    this.#redrawSoon();
     if (message.sender !== me) this.#client.receipt(conv, 'delivered', message.seq);
   }
 
@@ -178,9 +185,19 @@ export class Inbox extends Observable {
   }
 
   #redraw(): void {
+    this.#isStale = true;
+    this.changed();
+  }
+
+  #redrawSoon(): void {
+    this.#isStale = true;
+    this.changedByOthers();
+  }
+
+  #makeRows(): void {
+    this.#isStale = false;
     const rows = [...this.#client.conversations.values()].flatMap((mirror) => this.#rowOf(mirror) ?? []);
     this.#rows = rows.toSorted((a, b) => instantOf(b) - instantOf(a));
-    this.changed();
   }
 
   #rowOf(mirror: ConversationMirror): InboxRow | undefined {

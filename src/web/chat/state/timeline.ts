@@ -45,6 +45,8 @@ export class Timeline extends Observable {
   readonly #off: Unsubscribe[];
   #state = EMPTY;
   #reading: 'older' | 'newer' | 'anew' | undefined;
+  /** The side that was asked for while another page was read. */
+  #readNext: 'older' | 'newer' | undefined;
   /** What happened while a page was read, which may be from before it. */
   #meanwhile: AnyServerEvent[] = [];
   #isClosed = false;
@@ -72,22 +74,51 @@ export class Timeline extends Observable {
 
   /** Begins at a message, or at the newest one, or at the first unread one where there is one. @throws ParleyError */
   async open(at?: number): Promise<void> {
-    const mirror = await this.#client.open(this.conv);
-    const read = mirror.watermarks.get(this.#client.user)?.read ?? 0;
-    const unread = mirror.unread(this.#client.user) ?? 0;
+    // Of one that the list has, its counts are here: its messages need not wait for what else is read of it.
+    if (this.#client.conversations.get(this.conv)?.conversation === undefined) await this.#client.open(this.conv);
+    else this.#refresh();
+    if (at === undefined) return await this.#beginAtUnread();
+    this.#state = { ...this.#state, unreadFrom: this.#firstUnread() };
+    await this.goTo(at);
+  }
 
-    const unreadFrom = this.#firstUnread(mirror.messages, read, unread);
-    this.#state = { ...this.#state, unreadFrom };
-    if (at !== undefined) return await this.goTo(at);
-    const isFar = unreadFrom !== undefined && mirror.headSeq - unreadFrom >= PAGE;
-    await this.#begin(isFar ? { around: unreadFrom } : { newest: true }, unreadFrom);
+  /**
+   * Begins anew with what is here, for somebody who comes back to it; false where that is not what they are to see. What was missed
+   * meanwhile comes by events.
+   */
+  resume(at: number | undefined): boolean {
+    const { generation, isAtHead, isFromStart, messages: held } = this.#state;
+    const messages = held.slice(-PAGE);
+    const unreadFrom = this.#firstUnread();
+    const isHere = unreadFrom === undefined || unreadFrom >= (messages[0]?.seq ?? Infinity);
+    if (at !== undefined || generation === 0 || !isAtHead || this.#reading !== undefined || !isHere) return false;
+    this.#be({
+      messages,
+      isFromStart: isFromStart && messages.length === held.length,
+      isAtHead,
+      generation: generation + 1,
+      beginAt: unreadFrom,
+      unreadFrom,
+    });
+    this.#refresh();
+    return true;
+  }
+
+  /** Reads how far the others have read, which the list does not say, and what else was missed. */
+  #refresh(): void {
+    void this.#client.catchUp(this.conv);
   }
 
   /** One's own words are not unread, and stand between others' that are: so it is counted back from the newest. */
-  #firstUnread(known: readonly ChatMessage[], read: number, unread: number): number | undefined {
-    if (unread === 0) return undefined;
+  #firstUnread(): number | undefined {
+    const mirror = this.#client.conversations.get(this.conv);
     const me = this.#client.user;
-    const others = known.filter(({ deletedAt, sender, seq }) => seq > read && sender !== me && deletedAt === undefined);
+    const read = mirror?.watermarks.get(me)?.read ?? 0;
+    const unread = mirror?.unread(me) ?? 0;
+    if (mirror === undefined || unread === 0) return undefined;
+    const others = mirror.messages.filter(
+      ({ deletedAt, sender, seq }) => seq > read && sender !== me && deletedAt === undefined,
+    );
     return others.at(-unread)?.seq ?? read + 1;
   }
 
@@ -103,14 +134,20 @@ export class Timeline extends Observable {
 
   async readOlder(): Promise<void> {
     const [first] = this.#state.messages;
-    if (first === undefined || this.#state.isFromStart || this.#reading !== undefined) return;
+    if (first === undefined || this.#state.isFromStart || this.#isBusy('older')) return;
     await this.#readPage('older', { beforeSeq: first.seq, limit: PAGE });
   }
 
   async readNewer(): Promise<void> {
     const last = this.#state.messages.at(-1);
-    if (last === undefined || this.#state.isAtHead || this.#reading !== undefined) return;
+    if (last === undefined || this.#state.isAtHead || this.#isBusy('newer')) return;
     await this.#readPage('newer', { afterSeq: last.seq, limit: PAGE });
+  }
+
+  /** Whether a page is being read; then this side is read after it, since a list says once that its end was reached. */
+  #isBusy(side: 'older' | 'newer'): boolean {
+    if (this.#reading !== undefined && this.#reading !== side) this.#readNext = side;
+    return this.#reading !== undefined;
   }
 
   /** Starts over, as the conversation did: from the newest. */
@@ -126,20 +163,51 @@ export class Timeline extends Observable {
     at: { readonly newest: true } | { readonly around: number },
     beginAt: number | undefined,
   ): Promise<void> {
+    await this.#anew(async () => {
+      const pages = 'newest' in at ? [await this.#history({ limit: PAGE })] : await this.#around(at.around);
+      this.#beginWith(pages, 'newest' in at, beginAt);
+    });
+  }
+
+  /** The newest page says which one is the first unread one; where that is further back, it begins there. */
+  async #beginAtUnread(): Promise<void> {
+    await this.#anew(async () => {
+      const newest = await this.#history({ limit: PAGE });
+      const unreadFrom = this.#firstUnread();
+      const isFar = unreadFrom !== undefined && unreadFrom < (newest[0]?.seq ?? 0);
+      const pages = isFar ? await this.#around(unreadFrom) : [newest];
+      this.#state = { ...this.#state, unreadFrom };
+      this.#beginWith(pages, !isFar, unreadFrom);
+    });
+  }
+
+  async #anew(begin: () => Promise<void>): Promise<void> {
     this.#reading = 'anew';
+    this.#readNext = undefined;
     this.#meanwhile = [];
     try {
-      const pages = 'newest' in at ? [await this.#history({ limit: PAGE })] : await this.#around(at.around);
-      const messages = pages.flat();
-      const { generation } = this.#state;
-      const head = this.#client.conversations.get(this.conv)?.headSeq ?? 0;
-      const isAtHead = 'newest' in at || (messages.at(-1)?.seq ?? 0) >= head;
-      const isFromStart = (pages[0]?.length ?? 0) < PAGE;
-      this.#be({ ...this.#state, messages, isFromStart, isAtHead, generation: generation + 1, beginAt });
+      await begin();
       this.#applyMeanwhile();
     } finally {
       this.#reading = undefined;
+      this.#goOn();
     }
+  }
+
+  #goOn(): void {
+    const side = this.#readNext;
+    if (side === undefined || this.#reading !== undefined || this.#isClosed) return;
+    this.#readNext = undefined;
+    void (side === 'older' ? this.readOlder() : this.readNewer());
+  }
+
+  #beginWith(pages: readonly (readonly ChatMessage[])[], isNewest: boolean, beginAt: number | undefined): void {
+    const messages = pages.flat();
+    const { generation } = this.#state;
+    const head = this.#client.conversations.get(this.conv)?.headSeq ?? 0;
+    const isAtHead = isNewest || (messages.at(-1)?.seq ?? 0) >= head;
+    const isFromStart = (pages[0]?.length ?? 0) < PAGE;
+    this.#be({ ...this.#state, messages, isFromStart, isAtHead, generation: generation + 1, beginAt });
   }
 
   async #around(seq: number): Promise<ChatMessage[][]> {
@@ -163,6 +231,7 @@ export class Timeline extends Observable {
       // The socket's next opening, or the next scroll, asks again; the banner says that there is no connection.
     } finally {
       if (this.#reading === side) this.#reading = undefined;
+      this.#goOn();
     }
   }
 
@@ -227,11 +296,17 @@ export class Timeline extends Observable {
   }
 
   #append(message: ChatMessage): void {
-    const { messages, isAtHead } = this.#state;
+    const { isFromStart, messages, isAtHead } = this.#state;
     const last = messages.at(-1);
     if (!isAtHead || (last !== undefined && message.seq !== last.seq + 1)) return;
-    const counted = messages.map((held) => withReply(held, message));
-    this.#be({ ...this.#state, messages: [...counted, message].slice(-TIMELINE_KEPT_MAX) });
+    const root = message.root_seq;
+    const counted = root === undefined ? messages : messages.map((held) => withReply(held, message));
+    const all = [...counted, message];
+    // A page at a time: a list whose beginning moved with each message would have to be reckoned anew each time.
+    const kept = all.length > TIMELINE_KEPT_MAX + PAGE ? all.slice(-TIMELINE_KEPT_MAX) : all;
+    this.#state = { ...this.#state, messages: kept, isFromStart: isFromStart && kept === all };
+    if (message.sender === this.#client.user) this.changed();
+    else this.changedByOthers();
   }
 
   #replace(seq: number, change: (held: ChatMessage) => ChatMessage): void {

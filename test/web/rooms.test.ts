@@ -1,0 +1,134 @@
+/**
+ * Rooms that are gone to and fro between, and rooms in which others write fast: who is at the end stays there, and who comes back
+ * sees what there is. Without Chromium on the machine it is skipped.
+ */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { until } from '#test/support/waiting.ts';
+import { messageOf, openRow, send, signIn } from './app-page.ts';
+import { CHROMIUM, People } from './browser.ts';
+import { buildApp } from './built-app.ts';
+
+/** More than a screen and a page of the history hold. */
+const MANY = 150;
+/** Posted at once, so that several come between two pictures. */
+const AT_ONCE = 10;
+
+let server: TestServer;
+before(async () => {
+  buildApp();
+  // Whoever writes that fast is a program.
+  server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0' } });
+});
+after(async () => await server?.stop());
+
+describe('rooms in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on this machine' }, () => {
+  let people: People;
+  let alice: Page;
+  let accounts: Record<'alice' | 'bob', Person>;
+  let [docks, yard] = ['', ''];
+
+  const makeRoom = async (title: string) => {
+    const form = { kind: 'room', title, participants: ['bob'] };
+    return (await server.api<{ id: string }>(accounts.alice, 'POST', '/v1/conversations', form)).body.id;
+  };
+  let posted = 0;
+  const post = async (conv: string, body: string) => {
+    posted += 1;
+    const message = { kind: 'text', body, client_msg_id: `posted-${posted}` };
+    const { status } = await server.api(accounts.bob, 'POST', `/v1/conversations/${conv}/messages`, message);
+    assert.equal(status, 201);
+  };
+  const postMany = async (conv: string, word: string) => {
+    for (let first = 1; first <= MANY; first += AT_ONCE)
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, async (_, index) => await post(conv, `${word} ${first + index}`)),
+      );
+    await post(conv, `${word} at last`);
+  };
+  /** Whether a message is wholly within the list. */
+  const isInSight = async (text: string) =>
+    await messageOf(alice, text).evaluate((article) => {
+      const list = article.closest('[role="log"]')?.getBoundingClientRect();
+      const own = article.getBoundingClientRect();
+      return list !== undefined && own.top >= list.top - 1 && own.bottom <= list.bottom + 1;
+    });
+
+  before(async () => {
+    accounts = await server.people('alice', 'bob');
+    docks = await makeRoom('Docks');
+    yard = await makeRoom('Yard');
+    people = await People.start();
+    alice = await people.person();
+    await signIn(server, alice, 'alice');
+  });
+  after(async () => await people?.stop());
+  afterEach(() => assert.deepEqual(people.complaints.splice(0), []));
+
+  test('who is at the end of a room stays there while others write, however fast', async () => {
+    await openRow(alice, 'Docks');
+    await post(docks, 'the first word');
+    await messageOf(alice, 'the first word').waitFor();
+    await postMany(docks, 'crate');
+    await messageOf(alice, 'crate at last').waitFor();
+    await until(async () => await isInSight('crate at last'), 'the newest message in sight');
+    assert.equal(await alice.getByRole('button', { name: 'To the newest message' }).count(), 0);
+  });
+
+  test('who scrolled up is not taken to the end by others', async () => {
+    await alice.getByRole('log', { name: 'Messages' }).hover();
+    await alice.mouse.wheel(0, -1_500);
+    await alice.getByRole('button', { name: 'To the newest message' }).waitFor();
+    await post(docks, 'while she reads');
+    await alice.getByRole('log').getByText('bob: while she reads').waitFor({ state: 'attached' });
+    assert.equal(await messageOf(alice, 'while she reads').count(), 0);
+    await alice.getByRole('button', { name: 'To the newest message' }).click();
+    await until(
+      async () => (await messageOf(alice, 'while she reads').count()) === 1 && (await isInSight('while she reads')),
+      'the newest message in sight',
+    );
+  });
+
+  test('a room that was left is there without asking, with what was said in it meanwhile', async () => {
+    await post(yard, 'a word in the yard');
+    await openRow(alice, 'Yard');
+    await messageOf(alice, 'a word in the yard').waitFor();
+    await post(docks, 'said meanwhile');
+    await alice.getByRole('navigation').getByText('bob: said meanwhile').waitFor();
+    const held = Promise.withResolvers<void>();
+    await alice.route(`**/conversations/${docks}/**`, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await openRow(alice, 'Docks');
+    await messageOf(alice, 'said meanwhile').waitFor();
+    await until(async () => await isInSight('said meanwhile'), 'the newest message in sight');
+    await alice.getByRole('separator', { name: 'New messages' }).waitFor();
+    held.resolve();
+    await alice.unrouteAll({ behavior: 'wait' });
+    await send(alice, 'Docks', 'and she answers');
+    await messageOf(alice, 'and she answers').waitFor();
+    await alice.getByRole('separator', { name: 'New messages' }).waitFor();
+  });
+
+  test('what can be done with a message is reached by the keyboard alone', async () => {
+    const message = messageOf(alice, 'said meanwhile');
+    await message.getByRole('button', { name: 'Other actions' }).focus();
+    await message.getByRole('button', { name: 'Reply' }).waitFor();
+    assert.equal(
+      await alice.evaluate(() => document.activeElement?.getAttribute('aria-label')),
+      'Other actions',
+      'the focus stays where it was',
+    );
+    await alice.keyboard.press('Shift+Tab');
+    await alice.keyboard.press('Shift+Tab');
+    await alice.keyboard.press('Enter');
+    await alice
+      .getByText('Replying to')
+      .or(alice.getByRole('log', { name: 'Thread' }))
+      .first()
+      .waitFor();
+  });
+});
