@@ -46,18 +46,16 @@ export function currentLanguage(): Language {
   return isLanguage(dictionary.language) ? dictionary.language : 'en';
 }
 
-/** The tag of now, kept because every time of day asks for it. */
-let locale: { readonly language: string; readonly tag: string } | undefined;
-globalThis.addEventListener('languagechange', () => {
-  locale = undefined;
-});
+/** The tag of now, kept because every time of day asks for it. The browser has one list of languages until it has another. */
+let locale: { readonly language: string; readonly languages: readonly string[]; readonly tag: string } | undefined;
 
 /** The tag that dates and numbers are written by: the browser’s own form of the language where it has one, as `en-GB`. */
 export function currentLocale(): string {
   const language = currentLanguage();
-  if (locale?.language !== language) {
-    const tag = navigator.languages.find((one) => one.split('-')[0] === language) ?? language;
-    locale = { language, tag };
+  const { languages } = navigator;
+  if (locale?.language !== language || locale.languages !== languages) {
+    const tag = languages.find((one) => one.split('-')[0] === language) ?? language;
+    locale = { language, languages, tag };
   }
   return locale.tag;
 }
