@@ -80,8 +80,27 @@ async function ready(program: RealProgram, port: number): Promise<void> {
   }, 'the proxy to listen');
 }
 
-/** nginx over `folder`, which is empty. */
-export async function startNginx(server: TestServer, layout: Layout, folder: string): Promise<Proxy> {
+/** What stands behind nginx: one server, or the hosts of a cluster as its documents have them. */
+function upstreamsOf(servers: readonly TestServer[]): string {
+  const text = readDeployed('nginx/parley-upstreams.conf');
+  const [first, ...others] = servers as [TestServer, ...TestServer[]];
+  if (others.length === 0) return replaceIn(text, servicesOf(first));
+  const [, options = ''] = /server 10\.0\.0\.11:8081 (.+);/.exec(readDeployed('../operations/cluster.md')) ?? [];
+  assert.notEqual(options, '', 'the documents say how a host is named to nginx');
+  const lines = Object.keys(servicesOf(first)).map((port) => {
+    const hosts = servers.map((server) => `server 127.0.0.1${servicesOf(server)[port]} ${options};`);
+    return [`server 127.0.0.1${port};`, hosts.join('\n    ')];
+  });
+  return replaceIn(text, Object.fromEntries(lines) as Record<string, string>);
+}
+
+/** nginx over `folder`, which is empty, in front of one server or of the hosts of a cluster. */
+export async function startNginx(
+  behind: TestServer | readonly TestServer[],
+  layout: Layout,
+  folder: string,
+): Promise<Proxy> {
+  const servers = Array.isArray(behind) ? (behind as readonly TestServer[]) : [behind as TestServer];
   const [https, http] = [await freePort(), await freePort()];
   const at = (name: string) => join(folder, name);
   const site = replaceIn(readDeployed(`nginx/${layout}.conf`), {
@@ -97,10 +116,7 @@ export async function startNginx(server: TestServer, layout: Layout, folder: str
   });
   writeFileSync(at('parley.conf'), site);
   writeFileSync(at('parley-proxy.conf'), readDeployed('nginx/parley-proxy.conf'));
-  writeFileSync(
-    at('parley-upstreams.conf'),
-    replaceIn(readDeployed('nginx/parley-upstreams.conf'), servicesOf(server)),
-  );
+  writeFileSync(at('parley-upstreams.conf'), upstreamsOf(servers));
   writeFileSync(at('fullchain.pem'), CERTIFICATE);
   writeFileSync(at('privkey.pem'), KEY);
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
