@@ -91,6 +91,15 @@ describe('rooms in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
     );
   });
 
+  test('a click that scrolls nothing leaves nobody behind while others write', async () => {
+    await until(async () => await isInSight('while she reads'), 'the newest message in sight');
+    await alice.getByRole('log', { name: 'Messages' }).click({ position: { x: 5, y: 5 } });
+    await post(docks, 'within the click');
+    await postMany(docks, 'barrel');
+    await messageOf(alice, 'barrel at last').waitFor();
+    await until(async () => await isInSight('barrel at last'), 'the newest message in sight');
+  });
+
   test('a room that was left is there without asking, with what was said in it meanwhile', async () => {
     await post(yard, 'a word in the yard');
     await openRow(alice, 'Yard');

@@ -162,9 +162,19 @@ function useStayingAtEnd({ beginAt, generation, isAtHead }: TimelineState) {
   /** When they last moved: the list comes after their wheel, and until then says that it is where it was. */
   const movedAt = useRef(-Infinity);
   const leave = () => {
+    const element = scroller.current;
+    const before = element?.scrollTop ?? 0;
+    const wasThere = isStaying.current || (element !== null && pixelsBelow(element) <= END_PIXELS);
     isStaying.current = false;
     hasMoved.current = true;
     movedAt.current = performance.now();
+    if (!wasThere) return;
+    // A click or a key that did not scroll, while others wrote, leaves nobody behind.
+    setTimeout(() => {
+      if (element === null || element !== scroller.current || element.scrollTop < before) return;
+      isStaying.current = true;
+      hold();
+    }, MOVING_MILLIS);
   };
   const stay = useCallback(() => {
     isStaying.current = true;
@@ -199,6 +209,10 @@ function useStayingAtEnd({ beginAt, generation, isAtHead }: TimelineState) {
       hold();
     },
   };
+}
+
+function pixelsBelow({ clientHeight, scrollHeight, scrollTop }: HTMLElement): number {
+  return scrollHeight - clientHeight - scrollTop;
 }
 
 /** What is in sight is drawn first, and what is ahead of it when that is there. */
