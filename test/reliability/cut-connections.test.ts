@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { connect as connectTcp } from 'node:net';
 import { test } from 'node:test';
-import { openFiles } from '#test/support/process.ts';
+import { openBesideStores } from '#test/support/process.ts';
 import { handshakeOf, RawSocket, textFrame } from '#test/support/raw-socket.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
@@ -54,11 +54,11 @@ async function openScene(t: { after(done: () => unknown): void }): Promise<Scene
   const socketsOpen = async () =>
     (await server.api<{ sockets: { open: number } }>(undefined, 'GET', '/healthz')).body.sockets.open;
   assert.equal(await socketsOpen(), 0);
-  const base = openFiles(server.pid);
+  const base = openBesideStores(server.pid);
   const assertNothingStays = async () => {
     await until(async () => (await socketsOpen()) === 0, 'all sockets to be let go');
     // The connections that these requests keep alive may come and go.
-    await until(() => openFiles(server.pid) <= base + 4, `${base} open files again, not ${openFiles(server.pid)}`);
+    await until(() => openBesideStores(server.pid) <= base + 4, `${base} open files again, not ${openBesideStores(server.pid)}`);
   };
   return { server, ann, ben, room, assertNothingStays };
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect as connectTcp } from 'node:net';
 import { after, before, test } from 'node:test';
 import { checkFolder } from '#storage/check/check.ts';
-import { openFiles } from '#test/support/process.ts';
+import { openBesideStores } from '#test/support/process.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { deadline, PATIENCE_MILLIS, until } from '#test/support/waiting.ts';
 import { headOf, RawConnection } from '#test/messaging/raw-http.ts';
@@ -89,7 +89,7 @@ test('MSG-03 MSG-04 posts given up while their write is under way are stored who
     const person = await own.person('ann');
     const { id } = await start(own, person, 'room', []);
     await say(own, person, id, 'first', 'first');
-    const base = openFiles(own.pid);
+    const base = openBesideStores(own.pid);
     const port = Number(new URL(own.messaging).port);
     const count = 200;
     const givenUp = Array.from({ length: count }, async (_, at) => {
@@ -121,7 +121,7 @@ test('MSG-03 MSG-04 posts given up while their write is under way are stored who
     assert.equal(statuses.filter((status) => status === 200).length, stored - 2);
     assert.equal(statuses.filter((status) => status === 201).length, count - (stored - 2));
     assert.equal(await head(), count + 2);
-    await until(() => openFiles(own.pid) <= base + 4, 'the connections to be let go');
+    await until(() => openBesideStores(own.pid) <= base + 4, 'the connections to be let go');
     assert.equal(await own.end('SIGTERM'), 0);
     assert.deepEqual((await checkFolder(own.folder)).problems, []);
   } finally {

@@ -1,6 +1,6 @@
 /** A running process from outside: what it holds, and what the system lets it have. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** Its resident memory, in bytes. */
 export function residentBytes(pid: number): number {
@@ -11,6 +11,20 @@ export function residentBytes(pid: number): number {
 /** How many files and connections it has open. */
 export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+/** The same without its stores, each of which a thread opens when it first needs it. */
+export function openBesideStores(pid: number): number {
+  const folder = `/proc/${pid}/fd`;
+  const isStore = (name: string) => {
+    try {
+      return readlinkSync(`${folder}/${name}`).endsWith('.mdb');
+    } catch {
+      // Closed since it was listed.
+      return true;
+    }
+  };
+  return readdirSync(folder).filter((name) => !isStore(name)).length;
 }
 
 /**
