@@ -58,7 +58,10 @@ async function openScene(t: { after(done: () => unknown): void }): Promise<Scene
   const assertNothingStays = async () => {
     await until(async () => (await socketsOpen()) === 0, 'all sockets to be let go');
     // The connections that these requests keep alive may come and go.
-    await until(() => openBesideStores(server.pid) <= base + 4, `${base} open files again, not ${openBesideStores(server.pid)}`);
+    await until(
+      () => openBesideStores(server.pid) <= base + 4,
+      `${base} open files again, not ${openBesideStores(server.pid)}`,
+    );
   };
   return { server, ann, ben, room, assertNothingStays };
 }

@@ -24,8 +24,11 @@ const CALM_MILLIS = 500;
 const [BLOW_MILLIS_MIN, BLOW_MILLIS_MAX] = [1_000, 9_000];
 /** Answers after a blow that have to come. */
 const ACKS_AFTER = 8;
-/** How long the stream has to be still for the hosts to have the same. */
-const STILL_MILLIS = 1_000;
+/**
+ * How long the stream has to be still for the hosts to have the same: longer than a follower takes to notice that the NATS server which
+ * served it was away, until when it believes that it has everything.
+ */
+const STILL_MILLIS = 6_000;
 const PATIENCE_MILLIS = 120_000;
 /** Lines of a host that are shown when it did not come back. */
 const LINES_SHOWN = 6;

@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { wholeNumber } from '#test/support/option.ts';
 import { freshSeed } from '#test/support/random.ts';
 import { runCampaign, type Cycle } from './campaign.ts';
+import { NEMESES } from './nemeses.ts';
 import { OWN_NAMESPACES, whyNot } from './network.ts';
 
 /** Losses printed in full; the rest is counted. */
@@ -26,6 +27,10 @@ const cycles = wholeNumber('cycles', values.cycles ?? '20', 1);
 const seed = wholeNumber('seed', values.seed ?? String(freshSeed()), 0);
 const hosts = wholeNumber('hosts', values.hosts ?? '3', 2);
 const only = values.only ?? '';
+if (!NEMESES.some(({ name }) => name.includes(only))) {
+  process.stderr.write(`--only takes words of what can happen: ${NEMESES.map(({ name }) => name).join('; ')}.\n`);
+  process.exit(2);
+}
 
 if (process.env[INSIDE] === undefined) {
   const reason = whyNot();
