@@ -20,8 +20,6 @@ const PROGRAM = programOf(new URL('../../src/main.ts', import.meta.url));
 const TEST_PASSWORD_MEMORY_KIB = '64';
 /** How long a start may take: a machine under heavy load gives the process its turn late. */
 const READY_MILLIS = 120_000;
-/** What a server that did not become ready said last. */
-const LINES_SHOWN = 20;
 /** How long an end may take: the drain of tests is a second. */
 const END_MILLIS = 60_000;
 
@@ -181,7 +179,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const urls = await deadline(promise, READY_MILLIS, 'the server to be ready').catch((error: unknown) => {
     // One that hangs would keep the tests from ending, too.
     child.kill('SIGKILL');
-    throw new Error(`${(error as Error).message}\n${output.slice(-LINES_SHOWN).join('\n')}`, { cause: error });
+    throw error;
   });
   return new TestServer(child, folder, urls, output, options.folder !== undefined);
 }
