@@ -256,7 +256,8 @@ export class Environment<Name extends string> {
 
   /** The tables that the file has. */
   get tableNames(): readonly string[] {
-    const names = Array.from(this.#root.getKeys(), (name) => name.toString('latin1'));
+    // The library ends them as C does.
+    const names = Array.from(this.#root.getKeys(), (name) => name.toString('latin1').replace(/\0$/, ''));
     return names.filter((name) => name !== MARK_KEY && name !== PLACE_NAME);
   }
 
