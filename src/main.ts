@@ -112,7 +112,7 @@ async function main(): Promise<void> {
   const opening = { archive: given.logArchive ?? null, lanes: given.lanes, log, now: release.startedAt };
   const serving = await untilServing({ certificate, config: given, environment, folder, lock, log, opening, version });
   if (serving === undefined) return lock.release();
-  const { config, leadership } = serving;
+  const { config, leadership, stopping } = serving;
   const { manifest, setAside, words } = await openServed(folder, lock, opening);
   const renewal = await makeRenewal(config, folder, log);
   if (renewal !== undefined) certificate = await CertificateWatch.open({ files: renewal.files, log });
@@ -147,8 +147,8 @@ async function main(): Promise<void> {
   try {
     const served = await serve(base, closers, leadership);
     // Whoever starts a server may stop it as soon as it says that it is ready.
-    stopOnSignals(base, closers);
-    await sayReady(base, served);
+    stopOnSignals(base, closers, stopping);
+    if (!stopping.aborted) await sayReady(base, served);
   } catch (error) {
     await close(closers);
     throw error;
@@ -539,8 +539,8 @@ function statusOf({ accounts, folder, manifest, placement }: Base, urls: Urls): 
   };
 }
 
-/** Stops once, in order, whatever number of signals comes. */
-function stopOnSignals({ log, metrics }: Base, closers: Closer[]): void {
+/** Stops once, in order, whatever number of signals comes, and at once where one came before. */
+function stopOnSignals({ log, metrics }: Base, closers: Closer[], stopping: AbortSignal): void {
   let isStopping = false;
   const stop = async (signal: string): Promise<void> => {
     if (isStopping) return;
@@ -553,6 +553,7 @@ function stopOnSignals({ log, metrics }: Base, closers: Closer[]): void {
   };
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));
+  if (stopping.aborted) void stop('one that came before');
 }
 
 async function close(closers: Closer[]): Promise<void> {

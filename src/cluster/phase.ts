@@ -24,6 +24,8 @@ export interface PhaseOptions extends Pick<FollowingOptions, 'folder' | 'lock' |
 export interface Serving {
   readonly config: Config;
   readonly leadership: Leadership | undefined;
+  /** Aborted where the process is to stop, and was told so before it served. */
+  readonly stopping: AbortSignal;
 }
 
 /**
@@ -35,7 +37,8 @@ export async function untilServing(options: PhaseOptions): Promise<Serving | und
   const cluster = clusterIn(config);
   if (cluster === undefined) {
     const known = readClusterPlace(folder);
-    if (known === undefined) return { config, leadership: undefined };
+    // One that opens its own folder alone is ended by a signal as it is: nobody waits for it.
+    if (known === undefined) return { config, leadership: undefined, stopping: new AbortController().signal };
     throw new FolderError(
       `${folder} is of the cluster ${known.name}: set ${variableOf('cluster')}, or have it leave for good: parley cluster leave --data ${folder}`,
     );
@@ -48,13 +51,13 @@ export async function untilServing(options: PhaseOptions): Promise<Serving | und
     ...{ certificate, cluster, config, folder, lock, log, opening, version },
     stopping: stopping.signal,
     ready: (ports) => sayReady(config, ports),
-    beginAgain: (ports) => beginAgain(options, ports),
+    beginAgain: (ports) => beginAgain(options, ports, stopping.signal),
   });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, stop);
   if (led === undefined) return undefined;
+  // The signals stay in these hands: one that comes while this host leads already and does not serve yet is heard once it does.
   const { calendar, coordinator, messaging } = led.ports;
   const ports = { calendarPort: calendar, coordinatorPort: coordinator, messagingPort: messaging };
-  return { config: { ...config, ...ports }, leadership: led.leadership };
+  return { config: { ...config, ...ports }, leadership: led.leadership, stopping: stopping.signal };
 }
 
 /** Says that this host hands on what comes to it, and where. */
@@ -69,15 +72,18 @@ function sayReady(config: Config, ports: Readonly<Record<'calendar' | 'coordinat
 }
 
 /**
- * Puts a new process in the place of this one, under its number and on its ports. Nothing is drained: what was acknowledged is in the
- * stream, and nothing else may be said any more.
+ * Puts a new process in the place of this one, under its number and on its ports, or ends it where it is to stop. Nothing is drained:
+ * what was acknowledged is in the stream, and nothing else may be said any more.
  */
 function beginAgain(
   { environment, lock, log }: Pick<PhaseOptions, 'environment' | 'lock'> & { readonly log: Pick<Log, 'warn'> },
   { calendar, coordinator, messaging }: Readonly<Record<'calendar' | 'coordinator' | 'messaging', number>>,
+  stopping: AbortSignal,
 ): void {
-  log.warn('the process begins again');
+  log.warn(stopping.aborted ? 'the process ends' : 'the process begins again');
   lock.release();
+  // The new process would not know that it is to stop, and whoever said so would wait for its end in vain.
+  if (stopping.aborted) process.exit(0);
   const ports = {
     [variableOf('calendarPort')]: String(calendar),
     [variableOf('coordinatorPort')]: String(coordinator),
