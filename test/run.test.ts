@@ -10,7 +10,7 @@ import { temporaryFolder } from '#test/support/temporary-folder.ts';
 const RUN = fileURLToPath(new URL('run.ts', import.meta.url));
 
 /** Runs one file of a test that fails so many times before it passes. */
-function runOf(context: TestContext, failures: number, ci: string | undefined) {
+function runOf(context: TestContext, failures: number, ci: string | undefined, failure = "throw new Error('not yet')") {
   const folder = temporaryFolder(context);
   const [file, times] = [join(folder, 'unsteady.test.mjs'), join(folder, 'times')];
   writeFileSync(
@@ -19,7 +19,7 @@ function runOf(context: TestContext, failures: number, ci: string | undefined) {
     import { test } from 'node:test';
     appendFileSync(${JSON.stringify(times)}, 'x');
     test('one', () => {
-      if (readFileSync(${JSON.stringify(times)}).length <= ${failures}) throw new Error('not yet');
+      if (readFileSync(${JSON.stringify(times)}).length <= ${failures}) ${failure};
     });`,
   );
   // Node runs no tests from within a test, unless it does not know. The bundle of this run is there already.
@@ -27,11 +27,17 @@ function runOf(context: TestContext, failures: number, ci: string | undefined) {
   const bundled = { TEST_BUNDLE: folder, ...env, ...(ci === undefined ? {} : { CI: ci }) };
   const { status, stdout } = spawnSync(process.execPath, [RUN, file], { env: bundled, encoding: 'utf8' });
   assert.ok(existsSync(times), stdout);
-  return { status, runs: readFileSync(times).length, says: /^(?:unsteady|failed): .*$/m.exec(stdout)?.[0] };
+  return {
+    status,
+    runs: readFileSync(times).length,
+    said: stdout,
+    says: /^(?:unsteady|failed): .*$/m.exec(stdout)?.[0],
+  };
 }
 
 test('a file that passes at once is run once', (t) => {
-  assert.deepEqual(runOf(t, 0, 'true'), { status: 0, runs: 1, says: undefined });
+  const { said: _, ...run } = runOf(t, 0, 'true');
+  assert.deepEqual(run, { status: 0, runs: 1, says: undefined });
 });
 
 test('a file that passes at the second attempt is unsteady: said to whoever looks, a failure in CI', (t) => {
@@ -47,4 +53,11 @@ test('a file that fails twice has failed, and has no third attempt', (t) => {
   const { status, runs, says } = runOf(t, 2, undefined);
   assert.deepEqual([status, runs], [1, 2]);
   assert.match(says ?? '', /^failed: .*unsteady\.test\.mjs$/);
+});
+
+test('a file that fails with a warning, and without a test that does, has it said at the end', (t) => {
+  const { said, says } = runOf(t, 1, 'true', "process.emitWarning('too many of these')");
+  assert.match(says ?? '', /^unsteady: .*unsteady\.test\.mjs$/);
+  assert.match(said, /unsteady\.test\.mjs: A process warning fails this test file: Warning: too many of these/);
+  assert.match(said, /unsteady\.test\.mjs ended with 1\./);
 });

@@ -40,6 +40,9 @@ const PRELOADED = [
   new URL('./support/stripped-sources.ts', import.meta.url),
 ].map((url) => relative(ROOT, fileURLToPath(url)));
 
+/** What a file says on standard error where no test of it fails: a warning (test/support/strict-warnings.ts), or how Node ended. */
+const UNSAID = /A process warning fails|FATAL ERROR|Uncaught/;
+
 /** Runs the files, those that are bundled from their bundles, and answers those that failed. */
 async function failingOf(
   files: readonly string[],
@@ -47,6 +50,7 @@ async function failingOf(
   bundled: ReadonlyMap<string, string> = new Map(),
 ): Promise<string[]> {
   const failing = new Set<string>();
+  const reasons: string[] = [];
   const sources = new Map(files.map((path) => [bundled.get(path) ?? path, path]));
   const events = run({
     files: [...sources.keys()],
@@ -54,14 +58,21 @@ async function failingOf(
     timeout: FILE_MILLIS_MAX,
     execArgv: PRELOADED.flatMap((path) => ['--import', pathToFileURL(bundled.get(path) ?? path).href]),
   });
-  events.on('test:fail', ({ file, todo, skip }) => {
-    if (file !== undefined && todo === undefined && skip === undefined) {
-      failing.add(sources.get(file) ?? file);
-    }
+  events.on('test:fail', ({ details, file, todo, skip }) => {
+    if (file === undefined || todo !== undefined || skip !== undefined) return;
+    const path = sources.get(file) ?? file;
+    failing.add(path);
+    const { exitCode, signal } = details.error as Error & { exitCode?: number; signal?: string };
+    if (exitCode !== undefined) reasons.push(`${path} ended with ${signal ?? exitCode}.\n`);
+  });
+  // A file may fail without a test that does: what it said of that would stand a thousand lines above.
+  events.on('test:stderr', ({ file, message }) => {
+    if (UNSAID.test(message)) reasons.push(`${sources.get(file) ?? file}: ${message}`);
   });
   const report = events.compose(spec);
   report.pipe(process.stdout);
   await new Promise((resolve, reject) => report.once('end', resolve).once('error', reject));
+  for (const reason of reasons) process.stdout.write(reason);
   return [...failing].toSorted();
 }
 

@@ -101,6 +101,8 @@ export class SubjectWriter {
       if (next !== undefined) throw new Fenced(`Another host has written batch ${next.batch} in term ${next.term}.`);
       // A try before, which was not answered, may have had room.
       if (full !== undefined) throw new Error('no space in the stream', { cause: full });
+      // Looks may be answered where messages are not: by a server that is asked for what it has, and takes nothing.
+      if (this.#isGivenUp) throw new LogUnavailable('The stream of the cluster takes nothing.');
     }
   }
 
