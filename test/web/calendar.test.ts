@@ -95,7 +95,7 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
   beforeEach(async () => {
     // What failed in one case is not to be in the way of the next.
     for (const page of [alice, bob]) {
-      await page.unrouteAll();
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
       if (await dialogOf(page).isVisible()) await page.reload();
       await page.getByLabel('Go to a day').fill(MONDAY);
     }
@@ -202,7 +202,8 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     await alice.route(/\/entries\?from=/, readLate);
     await answerScope(alice, 'This and the following events');
     await alice.getByText('Moved.', { exact: true }).waitFor();
-    await alice.unroute(/\/entries\?from=/, readLate);
+    // Readings come that others announced: one that is held while nobody is asked any more would be let go twice.
+    await alice.unrouteAll({ behavior: 'wait' });
     // Behind the first, readings come that the change itself announced.
     assert.equal(said[0], 0, 'done is said before it is shown');
     assert.deepEqual(await starts(), [`${day(1)}T12:00`, `${day(9)}T12:00`, `${day(17)}T12:00`, `${day(24)}T11:00`]);

@@ -501,7 +501,7 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     await answerAs('2', '1');
     await page.goto(server.coordinator);
     await page.getByText('There is a newer version of this app.').waitFor();
-    await page.unrouteAll();
+    await page.unrouteAll({ behavior: 'wait' });
     await answerAs('2', '2');
     await page.reload();
     await page.getByRole('heading', { name: 'This version of the app is too old' }).waitFor();
