@@ -26,6 +26,7 @@ import {
   type Manifest,
 } from '#storage/engine/folder.ts';
 import { openServed, type OpenFolder } from '#storage/engine/served-folder.ts';
+import { isNatsSound, NATS_LEAST } from '#storage/stream/nats-version.ts';
 import { streamInfo } from '#storage/stream/stream-buckets.ts';
 import type { StreamConnection } from '#storage/stream/stream-connection.ts';
 import { allLogs, PAYLOAD_BYTES_MIN, REPLICAS, streamName } from '#storage/stream/stream-names.ts';
@@ -62,7 +63,7 @@ export interface Joined {
  */
 export async function joinCluster(joining: Joining): Promise<Joined> {
   const { cluster, connection, folder } = joining;
-  const replicas = assertUsable(connection);
+  const replicas = assertUsable(connection, joining.log);
   await settleSnapshot(folder);
   await makeStream(connection, cluster.name, replicas);
   const record = await InstallationRecord.open(connection, cluster.name, replicas);
@@ -91,7 +92,7 @@ export async function joinCluster(joining: Joining): Promise<Joined> {
 }
 
 /** How many NATS servers keep what is acknowledged. @throws FolderError for servers that cannot. */
-function assertUsable({ nats }: StreamConnection): number {
+function assertUsable({ nats }: StreamConnection, log: Log): number {
   const { info } = nats;
   if (info?.jetstream !== true)
     throw new FolderError('The NATS server has no JetStream: switch it on in its configuration (`jetstream {}`).');
@@ -100,7 +101,14 @@ function assertUsable({ nats }: StreamConnection): number {
       `The NATS server takes messages of ${info.max_payload} bytes: set max_payload to ${PAYLOAD_BYTES_MIN} at least.`,
     );
   }
-  return info.cluster === undefined ? 1 : REPLICAS;
+  if (info.cluster === undefined) return 1;
+  if (!isNatsSound(info.version)) {
+    log.warn('the NATS servers are of a version in which two may lead at once and lose what was acknowledged', {
+      version: info.version,
+      least: NATS_LEAST,
+    });
+  }
+  return REPLICAS;
 }
 
 /** @throws FolderError with what the NATS servers lack. */

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connectToStream } from '#storage/stream/stream-connection.ts';
+import { isNatsSound } from '#storage/stream/nats-version.ts';
 import { allLogs, streamName } from '#storage/stream/stream-names.ts';
 import { programOf } from '#test/support/program.ts';
 import { TestNats } from '#test/support/nats.ts';
@@ -182,6 +183,23 @@ describe('coming into a cluster', { skip }, () => {
       const poor = await TestNats.start(1, more);
       assert.match(await refusal({ PARLEY_CLUSTER: poor.urls }), sentence);
       await poor.stop();
+    }
+  });
+
+  it('CLU-02 NATS servers that count late votes are named at the start, from the version that they say', async () => {
+    for (const version of ['2.10.12', '2.10.27', '2.11.0-RC.1', '2.15.1', '3.0.0']) assert.ok(isNatsSound(version));
+    for (const version of ['2.10.11', '2.9.25', '1.99.99', '', 'unknown']) assert.ok(!isNatsSound(version), version);
+    const three = await TestNats.start(3);
+    try {
+      const started = await startHost(three, 'asker');
+      const said = started.output.filter((line) => line.includes('two may lead at once'));
+      await started.stop();
+      const installed =
+        spawnSync('nats-server', ['--version'], { encoding: 'utf8' }).stdout.split(' v')[1]?.trim() ?? '';
+      assert.equal(said.length, isNatsSound(installed) ? 0 : 1, installed);
+      for (const line of said) assert.ok(line.includes(installed), line);
+    } finally {
+      await three.stop();
     }
   });
 
