@@ -238,12 +238,13 @@ async function serve(base: Base, closers: Closer[], leadership: Leadership | und
 async function takeCommands(
   base: Base,
   closers: Closer[],
-  parts: Omit<CommandParts, 'coordinatorBase' | 'status'>,
+  parts: Omit<CommandParts, 'cluster' | 'coordinatorBase' | 'status'>,
   urls: Urls,
   leadership: Leadership | undefined,
 ): Promise<void> {
   const status = () => ({ ...statusOf(base, urls), ...leadership?.status });
-  const control = await listenForCommands(base, { ...parts, coordinatorBase: () => urls.coordinator, status });
+  const cluster = leadership?.control(() => void handOver(base, closers, leadership));
+  const control = await listenForCommands(base, { ...parts, cluster, coordinatorBase: () => urls.coordinator, status });
   closers.push(() => control.close());
 }
 
@@ -539,16 +540,26 @@ function statusOf({ accounts, folder, manifest, placement }: Base, urls: Urls): 
   };
 }
 
+/** Closes everything, unless somebody is at it. */
+async function stopInOrder({ log, metrics }: Base, closers: Closer[], signal: string): Promise<void> {
+  if (closers.length === 0) return;
+  log.info('the server stops', { signal });
+  await close(closers);
+  metrics.stop();
+  log.info('the server has stopped');
+}
+
+/** Stops in order, and goes on as a host that follows; one that is told to stop meanwhile ends. */
+async function handOver(base: Base, closers: Closer[], leadership: Leadership): Promise<void> {
+  if (closers.length === 0) return;
+  await stopInOrder(base, closers, 'drain');
+  leadership.beginAgain();
+}
+
 /** Stops once, in order, whatever number of signals comes, and at once where one came before. */
-function stopOnSignals({ log, metrics }: Base, closers: Closer[], stopping: AbortSignal): void {
-  let isStopping = false;
+function stopOnSignals(base: Base, closers: Closer[], stopping: AbortSignal): void {
   const stop = async (signal: string): Promise<void> => {
-    if (isStopping) return;
-    isStopping = true;
-    log.info('the server stops', { signal });
-    await close(closers);
-    metrics.stop();
-    log.info('the server has stopped');
+    await stopInOrder(base, closers, signal);
     process.exitCode = 0;
   };
   process.on('SIGTERM', () => void stop('SIGTERM'));

@@ -29,6 +29,7 @@ export async function leaveCluster({ data: folder, lanes }: Pick<Config, 'data' 
     await settleStores(folder, manifest, { anew: true });
     writeManifest(folder, { ...manifest, epoch: makeEpoch() });
     await rm(folderPaths(folder).host, { force: true });
+    await rm(folderPaths(folder).drained, { force: true });
     removeClusterPlace(folder);
     return place.name;
   } finally {

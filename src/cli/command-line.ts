@@ -76,6 +76,21 @@ export const COMMANDS = {
     optional: { archive: 'FOLDER' },
     say: 'Removes from the archive of the logs what ended before a backup was begun: the oldest that is kept.',
   },
+  'cluster status': {
+    takes: [],
+    options: {},
+    say: 'Lists the hosts of the cluster that are there, as this one hears of them: who leads, who is drained, how far each is behind.',
+  },
+  'cluster drain': {
+    takes: [],
+    options: {},
+    say: 'Has this host of a cluster leave the lead to others, also beyond a restart: before maintenance. It goes on serving as one that follows, and leads only where nobody else has for 15 seconds. Refused where nobody else could lead.',
+  },
+  'cluster resume': {
+    takes: [],
+    options: {},
+    say: 'Ends what `cluster drain` began: this host may lead again.',
+  },
   'cluster leave': {
     takes: [],
     options: {},

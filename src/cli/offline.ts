@@ -85,6 +85,7 @@ async function makeHandlers(config: Config, accounts: Accounts): Promise<Control
     }),
     factorRemovals: new FactorRemovals({ ...shared, secrets: new Vault({ ...shared, warn: () => undefined }) }),
     seeder,
+    cluster: undefined,
     coordinatorBase: () => baseOf(config),
     status: async () => {
       const { epoch, format, lanes } = readManifest(config.data);

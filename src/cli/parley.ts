@@ -105,6 +105,25 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
     for (const [name, value] of Object.entries(trimmed)) say(`${name}: ${value}`);
     return EXIT.ok;
   },
+  'cluster status': async (_line, config) =>
+    await withConnection(config, false, async (connection) => {
+      const { host, hosts } = await connection.call('cluster.status', {});
+      say(`This host is ${host}.`);
+      for (const one of hosts) {
+        const role = one.drained ? `${one.role}, drained` : one.role;
+        say(`${one.host}: ${role}, ${one.lag_ms} ms behind, version ${one.version}, at ${one.address}`);
+      }
+    }),
+  'cluster drain': async (_line, config) =>
+    await withConnection(config, false, async (connection) => {
+      const { host } = await connection.call('cluster.drain', {});
+      say(`${host} is drained: it leaves the lead to others until parley cluster resume.`);
+    }),
+  'cluster resume': async (_line, config) =>
+    await withConnection(config, false, async (connection) => {
+      const { host } = await connection.call('cluster.resume', {});
+      say(`${host} may lead again.`);
+    }),
   'cluster leave': async (_line, config) => {
     const { leaveCluster } = await import('./cluster-commands.ts');
     say(`${config.data} left the cluster ${await leaveCluster(config)}. Start it without PARLEY_CLUSTER.`);

@@ -9,6 +9,7 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '#src/config.ts';
 import { speaksTls } from '#src/config.ts';
 import { versionHeaders } from '#src/http/http-surface.ts';
+import type { ClusterControl } from '#src/server/control/control-commands.ts';
 import { listenForControl, type ControlServer } from '#src/server/control/control-server.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
@@ -26,12 +27,15 @@ import { connectToStream, type StreamConnection } from '#storage/stream/stream-c
 import type { ClusterConfig } from './cluster-config.ts';
 import { followerControl } from './follower-control.ts';
 import { hostName } from './host-name.ts';
+import { isDrained, setDrained } from './drained.ts';
 import { isPassing, joinCluster, type Joined, type Joining } from './joining.ts';
-import { Leadership } from './leadership.ts';
+import { Leadership, listedHost } from './leadership.ts';
 import { PassThrough, type FollowerHealth, type ServiceName } from './pass-through.ts';
 
 /** How often a host looks who leads. */
 const LOOK_MILLIS = 250;
+/** How long a host that is drained leaves the lead to others: then one that serves is better than none. */
+const DRAINED_MILLIS = 15_000;
 /** How long the stream may bring nothing, while it has more and nobody leads. */
 const STUCK_MILLIS = 5_000;
 
@@ -103,7 +107,7 @@ interface FollowingParts extends FollowingOptions {
   readonly connection: StreamConnection;
   readonly joined: Joined;
   readonly presence: Presence;
-  readonly me: Omit<HostPresence, 'lag' | 'role'>;
+  readonly me: Omit<HostPresence, 'drained' | 'lag' | 'role'>;
   readonly fault: () => Error | undefined;
 }
 
@@ -117,6 +121,9 @@ class Following {
   #contents: Promise<void> | undefined;
   #isReady = false;
   #isReached = true;
+  #isDrained: boolean;
+  /** Since when nobody leads, as this host sees it. */
+  #leaderlessSince = performance.now();
   #hosts: readonly HostPresence[] = [];
   #saidAt = 0;
   /** Where the stream was when it was last looked at while nobody led, and since when it is there. */
@@ -125,6 +132,7 @@ class Following {
 
   constructor(parts: FollowingParts) {
     this.#parts = parts;
+    this.#isDrained = isDrained(parts.folder);
   }
 
   async run(): Promise<Led | undefined> {
@@ -135,6 +143,7 @@ class Following {
       followerControl(
         () => this.#status(),
         () => this.#leader?.host,
+        { host: this.#parts.me.host, hosts: () => this.#hosts.map(listedHost), ...this.#draining },
       ),
       log,
     );
@@ -204,8 +213,20 @@ class Following {
     }
   }
 
+  /** What `parley cluster drain` and `resume` do here. */
+  get #draining(): Pick<ClusterControl, 'drain' | 'resume'> {
+    const set = (drained: boolean) => {
+      setDrained(this.#parts.folder, drained);
+      this.#isDrained = drained;
+      // The others hear it with the next look.
+      this.#saidAt = 0;
+    };
+    return { drain: () => set(true), resume: () => set(false) };
+  }
+
   #follow(leader: Leader): void {
     this.#leader = leader;
+    this.#leaderlessSince = performance.now();
     if (this.#isReady) return;
     this.#isReady = true;
     this.#parts.ready(this.#ports);
@@ -250,7 +271,7 @@ class Following {
     if (Date.now() - this.#saidAt < PRESENCE_MILLIS) return;
     this.#saidAt = Date.now();
     const { joined, me, presence } = this.#parts;
-    await presence.say({ ...me, role: this.#role, lag: joined.follower.lagMillis });
+    await presence.say({ ...me, role: this.#role, drained: this.#isDrained, lag: joined.follower.lagMillis });
     this.#hosts = await presence.hosts();
     this.#isReached = true;
   }
@@ -268,6 +289,7 @@ class Following {
   async #tryToLead(): Promise<Led | undefined> {
     const { cluster, config, connection, fault, folder, joined, log, me, presence } = this.#parts;
     if (fault() !== undefined) return undefined;
+    if (this.#isDrained && performance.now() - this.#leaderlessSince < DRAINED_MILLIS) return undefined;
     if (!(await joined.follower.isLevel())) {
       this.#requireProgress();
       return undefined;
@@ -286,7 +308,7 @@ class Following {
     const { place, record, replicas } = joined;
     const leadership = new Leadership({
       ...{ cluster: place.cluster, connection, name: cluster.name, record, replicas },
-      ...{ presence, me, leader, term, log, hosts: this.#hosts },
+      ...{ presence, me, leader, term, log, folder, hosts: this.#hosts },
       streamBytes: config.clusterStreamBytes,
       beginAgain: () => this.#parts.beginAgain(ports),
     });

@@ -6,6 +6,7 @@
  * when to try themselves. While NATS is away this host goes on with what needs no writing.
  */
 import { BroadcastChannel } from 'node:worker_threads';
+import type { ClusterControl, ListedHost } from '#src/server/control/control-commands.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { ScalarName } from '#src/telemetry/metric-table.ts';
 import { oneSample, type Sample } from '#src/telemetry/metrics.ts';
@@ -13,17 +14,22 @@ import { PRESENCE_MILLIS, type HostPresence, type Leader, type Presence } from '
 import { makeSnapshot, type SnapshotPlace } from '#storage/cluster/snapshots.ts';
 import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import { streamName } from '#storage/stream/stream-names.ts';
+import { FolderError } from '#storage/engine/folder.ts';
 import { ENDINGS, RESIGNATIONS } from '#storage/stream/stream-appender.ts';
+import { isDrained, setDrained } from './drained.ts';
 
 /** How often the length of the stream is looked at. */
 const STREAM_LOOK_MILLIS = 10_000;
 /** How long the others may take to hear that this host leads no more; then they find out by themselves. */
 const FAREWELL_MILLIS = 500;
+/** How far a host may be behind that takes the lead over from one that is drained: it has to come level first. */
+const NEXT_LAG_MILLIS = 1_000;
 
 export interface LeadershipOptions extends SnapshotPlace {
   readonly cluster: string;
   readonly presence: Presence;
-  readonly me: Omit<HostPresence, 'lag' | 'role'>;
+  readonly me: Omit<HostPresence, 'drained' | 'lag' | 'role'>;
+  readonly folder: string;
   readonly leader: Leader;
   /** The hosts that were there when this one came to lead. */
   readonly hosts: readonly HostPresence[];
@@ -89,6 +95,28 @@ export class Leadership {
     };
   }
 
+  /** What this host does in its cluster by command. `handOver` stops it in order, and has it begin again as one that follows. */
+  control(handOver: () => void): ClusterControl {
+    const { folder, log, me } = this.#options;
+    return {
+      host: me.host,
+      hosts: () => this.#hosts.map(listedHost),
+      drain: () => {
+        const next = this.#hosts.find(
+          (one) => one.host !== me.host && one.role === 'follows' && !one.drained && one.lag <= NEXT_LAG_MILLIS,
+        );
+        if (next === undefined) {
+          throw new FolderError(`Nobody else could lead: no other host that is not drained has what ${me.host} has.`);
+        }
+        setDrained(folder, true);
+        log.info('this host is drained, and leaves the lead to others');
+        // The command is answered before its door is closed.
+        setImmediate(handOver);
+      },
+      resume: () => setDrained(folder, false),
+    };
+  }
+
   /** Addresses of the other hosts: what they hand on comes with the address it came from. */
   get others(): readonly string[] {
     return this.#hosts.flatMap(({ address, host }) => (host === this.#options.me.host ? [] : [address]));
@@ -108,6 +136,11 @@ export class Leadership {
       });
     };
     this.#timers.push(setInterval(look, STREAM_LOOK_MILLIS).unref());
+  }
+
+  /** Puts a process that follows in the place of this one, which has stopped. */
+  beginAgain(): void {
+    this.#options.beginAgain();
   }
 
   /** The process stops: no thread waits for a NATS that does not answer. */
@@ -132,12 +165,12 @@ export class Leadership {
 
   async #say(): Promise<void> {
     if (this.#isOver) return;
-    const { leader, log, me, presence } = this.#options;
+    const { folder, leader, log, me, presence } = this.#options;
     try {
       const behind = (await presence.leadOn(leader, this.#behind)) ?? (await presence.lead(leader));
       if (behind === undefined) return this.#end('another host leads');
       this.#behind = behind;
-      await presence.say({ ...me, role: 'leads', lag: 0 });
+      await presence.say({ ...me, role: 'leads', drained: isDrained(folder), lag: 0 });
       const before = this.others.join();
       this.#hosts = await presence.hosts();
       if (this.others.join() !== before) this.#heard(this.others);
@@ -168,6 +201,11 @@ export class Leadership {
       log.warn('a snapshot of the cluster could not be made', { error: error as Error });
     }
   }
+}
+
+/** A host as commands list it. */
+export function listedHost({ address, drained, host, lag, role, version }: HostPresence): ListedHost {
+  return { host, role, drained, lag_ms: lag, version, address };
 }
 
 /** Waits for something, for so long and whatever becomes of it. */

@@ -36,6 +36,8 @@ const hostSchema = z.object({
   /** Made at each start: by it two hosts of one name are told apart. */
   instance: z.string(),
   role: z.enum(['leads', 'follows', 'takes_a_snapshot', 'cannot_store']),
+  /** It leaves the lead to others. Hosts of an earlier release do not say it. */
+  drained: z.boolean().default(false),
   /** Milliseconds from what was committed last to what this host has of it. */
   lag: z.number(),
 });

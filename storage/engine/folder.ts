@@ -58,6 +58,7 @@ export const folderPaths = (folder: string) => ({
   archive: join(folder, 'archive.json'),
   cluster: join(folder, 'cluster.json'),
   host: join(folder, 'host.json'),
+  drained: join(folder, 'drained.json'),
   lock: join(folder, 'lock'),
   control: join(folder, 'control.sock'),
   accounts: join(folder, 'accounts.mdb'),

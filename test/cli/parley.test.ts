@@ -49,6 +49,7 @@ async function startServer(context: TestContext) {
     makeRooms: async (rooms) => rooms.map((_, at) => `c_${at}`),
   });
   const handlers = makeControlHandlers({
+    cluster: undefined,
     people,
     invitations,
     passwordResets,

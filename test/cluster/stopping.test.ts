@@ -1,9 +1,11 @@
 /** A host that is told to stop stops, whatever it is about to become (CLU-01). */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { TestNats } from '#test/support/nats.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
-import type { TestServer } from '#test/support/server.ts';
+import { callControl } from '#test/support/control.ts';
+import { startServer, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { startHost, TAKEOVER_MILLIS, untilRole } from './hosts.ts';
 
@@ -37,5 +39,49 @@ describe('a host of several that stops', { skip }, () => {
     assert.match(last ?? '', /the server has stopped/);
     one = await startHost(nats, 'one', { folder });
     await untilRole(one, 'leads');
+  });
+
+  it('CLU-01 a host that is drained leaves the lead to others that are not, beyond a restart, and leads where nobody else does', async () => {
+    await assert.rejects(callControl(one.folder, 'cluster.drain', {}), /Nobody else could lead/);
+    const [two, three] = [await startHost(nats, 'two'), await startHost(nats, 'three')];
+    for (const host of [two, three]) await untilRole(host, 'follows');
+    const { alice } = await one.people('alice');
+    const room = { kind: 'room', title: 'Maintenance', participants: [] };
+    const made = await one.api<{ id: string }>(alice, 'POST', '/v1/conversations', room);
+    await callControl(two.folder, 'cluster.drain', {});
+    const drainedOf = async (host: TestServer) => {
+      const { hosts } = await callControl(host.folder, 'cluster.status', {});
+      return hosts.filter(({ drained }) => drained).map(({ host: name }) => name);
+    };
+    await until(async () => (await drainedOf(one)).join() === 'two', 'the one that leads to hear of it');
+    const { pid } = one;
+    assert.deepEqual(await callControl(one.folder, 'cluster.drain', {}), { host: 'one' });
+    await untilRole(three, 'leads');
+    await untilRole(one, 'follows');
+    assert.ok(one.isRunning && one.pid === pid, 'it goes on serving');
+    const form = { kind: 'text', body: 'meanwhile', client_msg_id: randomUUID() };
+    const posted = await one.api(alice, 'POST', `/v1/conversations/${made.body.id}/messages`, form);
+    assert.equal(posted.status, 201, posted.text);
+    assert.equal(await two.end('SIGTERM'), 0);
+    const again = await startHost(nats, 'two', { folder: two.folder });
+    await untilRole(again, 'follows');
+    await until(async () => (await drainedOf(again)).join() === 'one,two', 'both to be drained beyond a restart');
+    await assert.rejects(callControl(three.folder, 'cluster.drain', {}), /Nobody else could lead/);
+    await callControl(one.folder, 'cluster.resume', {});
+    assert.equal(await three.stop(), 0);
+    await untilRole(one, 'leads');
+    assert.equal(await one.stop(), 0);
+    // Nobody is left that is not drained.
+    await untilRole(again, 'leads');
+    one = again;
+    await callControl(one.folder, 'cluster.resume', {});
+    await until(async () => (await drainedOf(one)).length === 0, 'nobody to be drained');
+  });
+
+  it('CLU-01 the commands of a cluster are refused in words where there is none', async () => {
+    const alone = await startServer();
+    for (const command of ['cluster.status', 'cluster.drain', 'cluster.resume'] as const)
+      await assert.rejects(callControl(alone.folder, command, {}), /No host of a cluster runs on this folder/);
+    await alone.stop();
   });
 });

@@ -25,6 +25,7 @@ async function startControl(context: TestContext, lineMillis?: number) {
     makeRooms: async (rooms) => rooms.map((room) => `c_${plans.push(room)}`),
   });
   const handlers = makeControlHandlers({
+    cluster: undefined,
     people,
     invitations,
     passwordResets,

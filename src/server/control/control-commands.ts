@@ -13,6 +13,7 @@ import type { PasswordResets } from '#src/directory/password-resets.ts';
 import { BY_COMMAND, PEOPLE_PAGE_MAX, type ListedPerson, type People } from '#src/directory/people.ts';
 import type { Seeded, Seeder } from '../seed.ts';
 import type { KeyRotation } from '../signing-key-rotation.ts';
+import { FolderError } from '#storage/engine/folder.ts';
 
 /** People or rooms of one seed; their tokens go through the socket in one answer of some 50 MB. [field_invalid] */
 export const SEED_MAX = 100_000;
@@ -42,6 +43,9 @@ export const CONTROL_FORMS = {
   seed: seedSize,
   'audit.export': z.strictObject({ out: z.string().refine(isAbsolute) }),
   'keys.rotate': z.strictObject({ at_once: z.boolean() }),
+  'cluster.status': z.strictObject({}),
+  'cluster.drain': z.strictObject({}),
+  'cluster.resume': z.strictObject({}),
   backup: z.strictObject({ out: z.string().refine(isAbsolute), earlier: z.string().refine(isAbsolute).optional() }),
 } as const satisfies Record<string, z.ZodType>;
 
@@ -53,6 +57,27 @@ export interface MadeReset {
   readonly username: string;
   readonly url: string;
   readonly expires_at: string;
+}
+
+/** A host of the cluster, as it said within the last seconds. */
+export interface ListedHost {
+  readonly host: string;
+  readonly role: 'cannot_store' | 'follows' | 'leads' | 'takes_a_snapshot';
+  /** It leaves the lead to others. */
+  readonly drained: boolean;
+  readonly lag_ms: number;
+  readonly version: string;
+  readonly address: string;
+}
+
+/** What a host of a cluster does by command. */
+export interface ClusterControl {
+  readonly host: string;
+  /** The hosts that are there, by name. */
+  readonly hosts: () => readonly ListedHost[];
+  /** Leaves the lead to others until it is resumed. @throws FolderError where nobody else could lead. */
+  readonly drain: () => void;
+  readonly resume: () => void;
 }
 
 /** What each command answers. */
@@ -74,6 +99,10 @@ export interface ControlResults {
   'audit.export': Readonly<Record<string, string | number>>;
   /** Ids of the keys that sign now, and when those before are deleted. */
   'keys.rotate': KeyRotation;
+  /** This host and all that are there, by name. */
+  'cluster.status': { host: string; hosts: readonly ListedHost[] };
+  'cluster.drain': { host: string };
+  'cluster.resume': { host: string };
   backup: Readonly<Record<string, string | number>>;
 }
 
@@ -94,6 +123,8 @@ export interface ControlOptions {
   readonly exportAudit: (out: string) => Promise<ControlResults['audit.export']>;
   /** Makes new keys that sign; `atOnce` without any time for those before. */
   readonly rotateKeys: (atOnce: boolean) => Promise<KeyRotation>;
+  /** What this host does in its cluster; undefined where it is of none. */
+  readonly cluster: ClusterControl | undefined;
   /** Writes a verified copy of the data to a new folder at that absolute path. */
   readonly backup: (out: string, earlier: string | undefined) => Promise<ControlResults['backup']>;
 }
@@ -141,6 +172,28 @@ export function makeControlHandlers(options: ControlOptions): ControlHandlers {
     seed: async (size) => await seeder.seed(size),
     'audit.export': async ({ out }) => await options.exportAudit(out),
     'keys.rotate': async ({ at_once: atOnce }) => await options.rotateKeys(atOnce),
+    ...makeClusterHandlers(options.cluster),
     backup: async ({ out, earlier }) => await options.backup(out, earlier),
+  };
+}
+
+/** The commands of a host of a cluster, whether it leads or follows. */
+export function makeClusterHandlers(
+  cluster: ClusterControl | undefined,
+): Pick<ControlHandlers, 'cluster.drain' | 'cluster.resume' | 'cluster.status'> {
+  const here = (): ClusterControl => {
+    if (cluster === undefined) throw new FolderError('No host of a cluster runs on this folder.');
+    return cluster;
+  };
+  return {
+    'cluster.status': async () => ({ host: here().host, hosts: here().hosts() }),
+    'cluster.drain': async () => {
+      here().drain();
+      return { host: here().host };
+    },
+    'cluster.resume': async () => {
+      here().resume();
+      return { host: here().host };
+    },
   };
 }

@@ -11,7 +11,7 @@ import { Seeder } from '../seed.ts';
 import { makeRooms } from '../seeded-rooms.ts';
 import type { makeChangeAnnouncers } from '../shard-announcer.ts';
 import { rotateSigningKeys } from '../signing-key-rotation.ts';
-import { makeControlHandlers, type ControlResults } from './control-commands.ts';
+import { makeControlHandlers, type ClusterControl, type ControlResults } from './control-commands.ts';
 import { listenForControl, type ControlServer } from './control-server.ts';
 
 /** What the commands act on. */
@@ -21,6 +21,7 @@ export interface CommandParts {
   readonly announcer: SessionAnnouncer;
   readonly changes: Pick<ReturnType<typeof makeChangeAnnouncers>, 'announceSigningKeys'>;
   readonly coordinator: Coordinator;
+  readonly cluster: ClusterControl | undefined;
   readonly coordinatorBase: () => string;
   /** What `parley status` prints. */
   readonly status: () => ControlResults['status'];
@@ -30,7 +31,17 @@ export interface CommandParts {
 /** Opens the control socket, by which the `parley` command reaches this server. */
 export async function listenForCommands(base: Base, parts: CommandParts): Promise<ControlServer> {
   const { accounts, config, folder, log, tokens } = base;
-  const { announcer, auditArchive, changes, coordinator, coordinatorBase, factorRemovals, status, supervisor } = parts;
+  const {
+    announcer,
+    auditArchive,
+    changes,
+    cluster,
+    coordinator,
+    coordinatorBase,
+    factorRemovals,
+    status,
+    supervisor,
+  } = parts;
   const seeder = new Seeder({
     accounts,
     passwords: coordinator.passwords,
@@ -45,6 +56,7 @@ export async function listenForCommands(base: Base, parts: CommandParts): Promis
     passwordResets: coordinator.passwordResets,
     factorRemovals,
     seeder,
+    cluster,
     coordinatorBase,
     status: async () => status(),
     exportAudit: async (out) => ({ ...(await auditArchive.export(out, { actor: 'command', address: null })) }),
