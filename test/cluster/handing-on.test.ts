@@ -1,10 +1,12 @@
 /** A client of a host that follows, who writes more into a request than one: what the host that leads takes of it (CLU-01). */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { consoleOf, plantOwner } from '#test/support/console.ts';
 import { callControl } from '#test/support/control.ts';
 import { TestNats } from '#test/support/nats.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
@@ -24,10 +26,14 @@ describe('what a host that follows hands on', { skip }, () => {
   let leads: TestServer;
   let follows: TestServer;
   let alice: Person;
+  /** Of the owner's session at the console. */
+  let token: string;
 
   before(async () => {
     nats = await TestNats.start(1);
-    leads = await startHost(nats, 'leads');
+    const folder = mkdtempSync(join(tmpdir(), 'parley-host-'));
+    token = await plantOwner(folder);
+    leads = await startHost(nats, 'leads', { folder });
     alice = await leads.person('alice');
     follows = await startHost(nats, 'follows');
     await untilRole(follows, 'follows');
@@ -40,6 +46,29 @@ describe('what a host that follows hands on', { skip }, () => {
     await follows?.end('SIGKILL');
     await leads?.end('SIGKILL');
     await nats?.stop();
+  });
+
+  it('CON-01 the console shows the hosts of the installation, at whichever of them it is opened', async () => {
+    interface Overview {
+      readonly cluster: {
+        host: string;
+        term: number;
+        reached: boolean;
+        hosts: { host: string; role: string }[];
+      } | null;
+    }
+    for (const host of [leads, follows]) {
+      const seen = await until(async () => {
+        const { body } = await consoleOf(host, token)<Overview>('GET', '/overview');
+        return body.cluster?.hosts.length === 2 && body.cluster;
+      }, 'both hosts');
+      assert.deepEqual([seen.host, seen.reached, seen.term > 0], ['leads', true, true]);
+      const roles = seen.hosts.map(({ host: name, role }) => [name, role]);
+      assert.deepEqual(roles, [
+        ['follows', 'follows'],
+        ['leads', 'leads'],
+      ]);
+    }
   });
 
   /** Writes bytes to the host that follows, and what is answered up to so many answers or the end. */

@@ -68,9 +68,10 @@ test('CON-01 CON-05 the overview and the population show who is connected now', 
     readonly status: string;
     readonly counts: Record<string, number>;
     readonly clients: { total: number };
+    readonly cluster: null;
   }
   const { body: overview } = await host.call<Overview>('viewer', 'GET', '/overview');
-  assert.deepEqual([overview.status, overview.clients.total], ['ok', 1]);
+  assert.deepEqual([overview.status, overview.clients.total, overview.cluster], ['ok', 1, null]);
   assert.deepEqual([overview.counts['people'], overview.counts['nodes']], [5, 1]);
   await socket.close();
 });

@@ -21,6 +21,17 @@ const overview = z
     /** How many there are of what the console manages: people, nodes, alerts. */
     counts: z.record(z.string(), z.number()),
     clients: population,
+    /** The hosts of the cluster that said within seconds that they are there; null where this host is alone. */
+    cluster: z
+      .strictObject({
+        /** The host that answers, which leads. */
+        host: z.string(),
+        term: z.number().nullable(),
+        /** Whether NATS answered within the last seconds. */
+        reached: z.boolean(),
+        hosts: z.array(z.strictObject({ host: z.string(), role: z.string(), lag_ms: z.number() })),
+      })
+      .nullable(),
     health: z.strictObject({
       messages_acknowledged: z.number(),
       post_ack_p50_seconds: seconds,
@@ -56,7 +67,7 @@ export interface OverviewDependencies {
 export function makeOverviewPage({ counts, health, recentLines }: OverviewDependencies): ConsolePage {
   return page(overviewRoutes, {
     readOverview: async () => {
-      const { clients, memory, messages, protocol, refusals, started_at, status, storage, threads, version } =
+      const { clients, cluster, memory, messages, protocol, refusals, started_at, status, storage, threads, version } =
         await health();
       const counted = Object.entries(counts).map(([noun, count]) => [noun, count()]);
       const { items: lines } = recentLines.read({ levels: ['error', 'warn'], limit: LINES_SHOWN });
@@ -67,6 +78,10 @@ export function makeOverviewPage({ counts, health, recentLines }: OverviewDepend
         protocol,
         counts: Object.fromEntries(counted) as Record<string, number>,
         clients,
+        cluster:
+          cluster === null
+            ? null
+            : { host: cluster.host, term: cluster.term, reached: cluster.reached, hosts: [...cluster.hosts] },
         health: {
           messages_acknowledged: messages.acknowledged,
           post_ack_p50_seconds: messages.post_ack.p50_seconds,

@@ -31,7 +31,7 @@ export function OverviewScreen() {
 
 function AtAGlance({ overview }: { readonly overview: Overview }) {
   const context = useScreenContext();
-  const { clients, counts, health, lines, protocol, started_at: startedAt, status, version } = overview;
+  const { clients, cluster, counts, health, lines, protocol, started_at: startedAt, status, version } = overview;
   return (
     <>
       <Part title="overview.state">
@@ -46,6 +46,7 @@ function AtAGlance({ overview }: { readonly overview: Overview }) {
           }}
         />
       </Part>
+      {cluster !== null && <Cluster of={cluster} />}
       <Part title="overview.figures">
         <dl className="figures">
           {figures(counts, clients.total, health).map(([name, value]) => (
@@ -70,6 +71,44 @@ function AtAGlance({ overview }: { readonly overview: Overview }) {
         {context.may('audit:read') && <ScreenLink to="logs">{t('logs.title')}</ScreenLink>}
       </Part>
     </>
+  );
+}
+
+/** The hosts of the installation: who leads, and how far each of the others is behind. */
+function Cluster({ of: { hosts, reached, term } }: { readonly of: NonNullable<Overview['cluster']> }) {
+  return (
+    <Part title="cluster.title">
+      <Facts
+        of={{
+          'cluster.nats': (
+            <StateBadge tone={reached ? 'good' : 'bad'}>{t(reached ? 'cluster.reached' : 'cluster.away')}</StateBadge>
+          ),
+          'cluster.term': term === null ? t('list.none') : formatNumber(term),
+        }}
+      />
+      <div className="scroll" tabIndex={0} role="region" aria-label={t('cluster.title')}>
+        <table className="grid">
+          <thead>
+            <tr>
+              {(['cluster.host', 'cluster.role', 'cluster.behind'] as const).map((head) => (
+                <th key={head} scope="col">
+                  {t(head)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {hosts.map(({ host, lag_ms: lag, role }) => (
+              <tr key={host}>
+                <th scope="row">{host}</th>
+                <td>{word('host-role', role)}</td>
+                <td>{formatSeconds(lag / 1_000)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Part>
   );
 }
 
