@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { openBucket } from '../stream/stream-buckets.ts';
 import type { StreamConnection } from '../stream/stream-connection.ts';
 import { presenceBucket } from '../stream/stream-names.ts';
+import { HOST_ROLES } from './host-roles.ts';
 
 /** How often a host says that it is there. */
 export const PRESENCE_MILLIS = 1_000;
@@ -35,7 +36,7 @@ const hostSchema = z.object({
   version: z.string(),
   /** Made at each start: by it two hosts of one name are told apart. */
   instance: z.string(),
-  role: z.enum(['leads', 'follows', 'takes_a_snapshot', 'cannot_store']),
+  role: z.enum(HOST_ROLES),
   /** It leaves the lead to others. Hosts of an earlier release do not say it. */
   drained: z.boolean().default(false),
   /** Milliseconds from what was committed last to what this host has of it. */

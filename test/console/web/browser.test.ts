@@ -357,7 +357,7 @@ describe('the console in Chromium', { skip: CHROMIUM === undefined && 'no Chromi
     });
     await browser.press('Overview', 'nav');
     await browser.sees('Hosts of the installation');
-    await browser.sees('does not answer: nothing can be changed');
+    await browser.sees('do not answer: nothing can be changed');
     const rows = browser.page.getByRole('region', { name: 'Hosts of the installation' }).getByRole('row');
     assert.deepEqual(await rows.allInnerTexts(), [
       'Host\tRole\tBehind',

@@ -17,6 +17,7 @@ import { SETTING_SCREEN_NAMES } from '#src/settings/setting-screens.ts';
 import { enroll } from '#src/protocol/directory/guests.ts';
 import { NODE_ROLES } from '#src/protocol/hosts/nodes.ts';
 import { POLICY_ACTIONS, POLICY_CROWDS, POLICY_EFFECTS } from '#src/protocol/directory/policy-decision.ts';
+import { HOST_ROLES } from '#storage/cluster/host-roles.ts';
 import { skeletonOf } from '#test/tidy/source.ts';
 
 const DICTIONARIES = { en: CONSOLE_ENGLISH, ru: CONSOLE_RUSSIAN };
@@ -63,6 +64,7 @@ test('every word that the server says by itself is translated', () => {
     kind: kinds,
     alert: Object.keys(ALERT_KINDS),
     'node-role': NODE_ROLES,
+    'host-role': HOST_ROLES,
     crowd: POLICY_CROWDS,
     policy: POLICY_ACTIONS,
     effect: POLICY_EFFECTS,
@@ -97,7 +99,7 @@ test('every state that the API answers has a word', () => {
 
 /** Keys that are put together of a prefix and a word of the server. */
 const PREFIXES =
-  /^(?:alert|audit\.trails|binding|conversation|count|crowd|effect|encryption|group|kind|member|node-role|period|policy|role|run|section|settings|state|switch)\.|^(?:audit\.(?:event|actor|subject|prefix|from|to)|vendor\.years-\d)$/;
+  /^(?:alert|audit\.trails|binding|conversation|count|crowd|effect|encryption|group|host-role|kind|member|node-role|period|policy|role|run|section|settings|state|switch)\.|^(?:audit\.(?:event|actor|subject|prefix|from|to)|vendor\.years-\d)$/;
 
 test('every text of the dictionary is said somewhere', () => {
   const web = new URL('../../../src/web/console/', import.meta.url);
