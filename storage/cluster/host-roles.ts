@@ -1,3 +1,2 @@
 /** What a host is to its cluster, as it says. */
 export const HOST_ROLES = ['leads', 'follows', 'takes_a_snapshot', 'cannot_store'] as const;
-export type HostRole = (typeof HOST_ROLES)[number];

@@ -13,7 +13,6 @@ import type { PasswordResets } from '#src/directory/password-resets.ts';
 import { BY_COMMAND, PEOPLE_PAGE_MAX, type ListedPerson, type People } from '#src/directory/people.ts';
 import type { Seeded, Seeder } from '../seed.ts';
 import type { KeyRotation } from '../signing-key-rotation.ts';
-import type { HostRole } from '#storage/cluster/host-roles.ts';
 import { FolderError } from '#storage/engine/folder.ts';
 
 /** People or rooms of one seed; their tokens go through the socket in one answer of some 50 MB. [field_invalid] */
@@ -63,7 +62,7 @@ export interface MadeReset {
 /** A host of the cluster, as it said within the last seconds. */
 export interface ListedHost {
   readonly host: string;
-  readonly role: HostRole;
+  readonly role: string;
   /** It leaves the lead to others. */
   readonly drained: boolean;
   readonly lag_ms: number;
