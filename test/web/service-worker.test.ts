@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Page, Worker } from 'playwright-core';
 import { attach, upload } from '#test/messaging/attaching.ts';
 import { say, start } from '#test/messaging/conversing.ts';
-import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { startServer, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { openRow, signIn } from './app-page.ts';
 import { CHROMIUM, People } from './browser.ts';
@@ -147,8 +147,8 @@ describe('the service worker in Chromium', { skip: CHROMIUM === undefined && 'no
 
   test('FRM-05 a push that was on its way to who signed out is shown without a word, and to who signs in next as well', async () => {
     const { vera, xenia } = await server.people('vera', 'xenia', 'yara');
-    const { id } = await start(server, xenia as Person, 'direct', [(vera as Person).username]);
-    const { seq } = await say(server, xenia as Person, id, 'Tide at six');
+    const { id } = await start(server, xenia, 'direct', [vera.username]);
+    const { seq } = await say(server, xenia, id, 'Tide at six');
     const browser = await Browser.of('vera');
     // It is shown whole to whom it is for.
     await browser.push({ conversation_id: id, seq, text: 'Tide table' });
@@ -171,9 +171,9 @@ describe('the service worker in Chromium', { skip: CHROMIUM === undefined && 'no
 
   test('FRM-05 words that were asked for before a sign-out are not shown behind it', async () => {
     const { walt, zoe } = await server.people('walt', 'zoe');
-    const { id } = await start(server, zoe as Person, 'direct', ['walt']);
-    const { seq } = await say(server, zoe as Person, id, 'Tide at seven');
-    const browser = await Browser.of((walt as Person).username);
+    const { id } = await start(server, zoe, 'direct', ['walt']);
+    const { seq } = await say(server, zoe, id, 'Tide at seven');
+    const browser = await Browser.of(walt.username);
     await browser.inWorker(`(() => {
       const ask = globalThis.fetch;
       const { promise, resolve } = Promise.withResolvers();
@@ -255,8 +255,8 @@ describe('the service worker in Chromium', { skip: CHROMIUM === undefined && 'no
 
   test('SUR-01 the browser keeps the app for whoever comes, and no word of who was there; the worker is of this app alone', async () => {
     const { ritaquay, svenbuoy } = await server.people('ritaquay', 'svenbuoy');
-    const { id } = await start(server, svenbuoy as Person, 'room', [(ritaquay as Person).username], 'Breakwater');
-    await say(server, svenbuoy as Person, id, 'Tide at eight');
+    const { id } = await start(server, svenbuoy, 'room', [ritaquay.username], 'Breakwater');
+    await say(server, svenbuoy, id, 'Tide at eight');
     const browser = await Browser.of('ritaquay');
     await openRow(browser.page, 'Breakwater');
     await browser.page.getByText('Tide at eight').first().waitFor();
@@ -293,7 +293,7 @@ describe('the service worker in Chromium', { skip: CHROMIUM === undefined && 'no
 
   test('ATT-01 no file that somebody uploads is a worker, a script or a page of the origin that all services share', async () => {
     const { olga, pete } = await server.people('olga', 'pete');
-    const { id: room } = await start(server, olga as Person, 'room', ['pete'], 'Files');
+    const { id: room } = await start(server, olga, 'room', ['pete'], 'Files');
     const script = 'self.addEventListener("fetch", (event) => event.respondWith(new Response("taken")));';
     const page =
       '<!doctype html><script>top.taken = 1; parent.taken = 1; navigator.serviceWorker.register("x.js")</script>';
@@ -311,25 +311,27 @@ describe('the service worker in Chromium', { skip: CHROMIUM === undefined && 'no
     };
     const links: Record<string, string> = {};
     for (const [name, text] of Object.entries(files)) {
-      const id = await upload(server, olga as Person, Buffer.from(text), name);
-      const posted = await attach(server, olga as Person, room, id, {
+      const id = await upload(server, olga, Buffer.from(text), name);
+      const posted = await attach(server, olga, room, id, {
         name,
         type: 'text/javascript',
         size: text.length,
       });
       assert.equal(posted.status, 201, posted.text);
-      const linked = await server.api<{ path: string }>(
-        pete as Person,
-        'GET',
-        `/v1/attachments/${id}/link?conversation=${room}`,
-      );
+      const linked = await server.api<{ path: string }>(pete, 'GET', `/v1/attachments/${id}/link?conversation=${room}`);
       links[name] = linked.body.path;
     }
     // All services under one name, as behind a proxy, with a page and a script of the attacker's own beside them.
     const site = createServer((incoming, answer) => {
       const { headers, method, url = '/' } = incoming;
-      if (url === '/blank') return void answer.setHeader('content-type', 'text/html').end('<!doctype html>');
-      if (url === '/own.js') return void answer.setHeader('content-type', 'text/javascript').end(script);
+      if (url === '/blank') {
+        answer.setHeader('content-type', 'text/html').end('<!doctype html>');
+        return;
+      }
+      if (url === '/own.js') {
+        answer.setHeader('content-type', 'text/javascript').end(script);
+        return;
+      }
       const target = new URL(url, url.startsWith('/v1/attachments/') ? server.messaging : server.coordinator);
       const passed = forward(target, { method, headers }, (given) => {
         answer.writeHead(given.statusCode ?? 502, given.headers);
