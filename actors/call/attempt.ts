@@ -20,6 +20,7 @@ export const ROLLS = 3;
 export interface Step {
   readonly user: string;
   readonly device: string;
+  readonly session: string | null;
   readonly kind: string;
   readonly step: string;
   readonly body: { readonly [key: string]: unknown };
@@ -86,10 +87,10 @@ export function takeStep(record: CallRecord, step: Step, now: number, times: Cal
 
 const RELAY: News = { kind: 'relay', except: 'device' };
 
-function join(record: CallRecord, { user, device }: Step, now: number): readonly News[] | Refusing {
+function join(record: CallRecord, { user, device, session }: Step, now: number): readonly News[] | Refusing {
   if (record.parties.some((party) => party.user === user)) return { refused: 'call_already_joined' };
   if (record.parties.length >= CALL_PARTIES_MAX) return { refused: 'call_full' };
-  record.parties.push({ user, device, held: false, absentSince: null });
+  record.parties.push({ user, device, session, held: false, absentSince: null });
   record.declined = record.declined.filter((one) => one !== user);
   const news: News[] = [
     { kind: 'relay', except: 'user' },
@@ -158,7 +159,7 @@ function leave(record: CallRecord, party: Party, unanswered: CallResult): readon
   return [...news, { kind: 'over', result, reason: result }];
 }
 
-/** Somebody is out without a step of theirs: connection lost, or no longer in the conversation. */
+/** Somebody is out without a step of theirs: connection lost or session over, or no longer in the conversation. */
 export function takeOut(record: CallRecord, user: string, reason: 'lost' | 'removed'): readonly News[] {
   if (record.transfer?.target === user) {
     record.transfer = null;

@@ -74,6 +74,12 @@ export class CallBoard {
     return all.toSorted((a, b) => a.startedAt - b.startedAt).slice(0, limit);
   }
 
+  /** The scopes of attempts that somebody is in by one of these sessions. */
+  scopesBy(sessions: ReadonlySet<string>): string[] {
+    const isIn = ({ parties }: CallRecord) => parties.some(({ session }) => session !== null && sessions.has(session));
+    return [...this.#scopes].filter(([, attempts]) => [...attempts.values()].some(isIn)).map(([scope]) => scope);
+  }
+
   get scopes(): string[] {
     return [...this.#scopes.keys()];
   }

@@ -8,6 +8,8 @@ export type CallState = 'ringing' | 'joined' | 'held' | 'transferring';
 export interface Party {
   readonly user: string;
   readonly device: string;
+  /** By which they came in, and with which they are out; null for a bot, which has none. */
+  readonly session: string | null;
   held: boolean;
   /** Since when the device has no connection, in monotonic milliseconds; null while it has one. */
   absentSince: number | null;

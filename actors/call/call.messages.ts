@@ -7,6 +7,8 @@ export interface CallStep {
   readonly kind: 'step';
   readonly user: string;
   readonly device: string;
+  /** The session that it was sent by; null for a bot’s. */
+  readonly session: string | null;
   readonly isGroup: boolean;
   /** The conversation it was addressed to; null when it went to a person. */
   readonly conversation: string | null;
@@ -61,6 +63,8 @@ export type CallMessage =
     }
   /** These people are no longer in the room, or the meeting there is over; null for all of them. Answered with null. */
   | { readonly kind: 'membershipEnded'; readonly users: readonly string[] | null }
+  /** These sessions are over: who came in by one of them is out. */
+  | { readonly kind: 'sessionsEnded'; readonly sessions: readonly string[] }
   /** Steps of this attempt belong to another scope, or that is where it lives; tells again and again while it is so. */
   | { readonly kind: 'alias'; readonly call: string; readonly scope: string }
   /** To the actor of `claimsOf`: an attempt is to begin in that scope. Answered with `CallClaimed`; refused `call_id_taken`. */

@@ -40,7 +40,7 @@ export function makeCallActor(options: CallOptions): Actor<CallScope, CallMessag
   return {
     name: 'call',
     mailboxMax: CALL_MAILBOX_MAX,
-    urgent: ['step', 'tick', 'located', 'membershipEnded', 'alias', 'claim', 'release'],
+    urgent: ['step', 'tick', 'located', 'membershipEnded', 'sessionsEnded', 'alias', 'claim', 'release'],
     start: (scope) => resume(scope, options),
     receive: (state, message, now) => new Turn(state, options, now).receive(message),
     // Deadlines are the clock's own, which wakes the actor for the last of them: here it is enough to be empty.
@@ -85,6 +85,9 @@ class Turn {
       case 'membershipEnded':
         this.#endMemberships(message.users);
         this.#effects.push({ kind: 'answer', value: null });
+        break;
+      case 'sessionsEnded':
+        this.#endSessions(new Set(message.sessions));
         break;
       case 'alias':
         this.#addAlias(message.call, message.scope);
@@ -139,7 +142,7 @@ class Turn {
   /** The first step of an attempt: an invite, which rings, or in a room a join, which rings nobody. */
   #begin(step: CallStep): Answer {
     const { live, scope } = this.#state;
-    const { user, device, isGroup, conversation, call, body } = step;
+    const { user, device, session, isGroup, conversation, call, body } = step;
     const isInvite = step.family === 'call' && step.step === 'invite';
     const isOpening = step.family === 'call' && step.step === 'join' && isGroup;
     if (!isInvite && !isOpening) return refused('call_not_found');
@@ -154,7 +157,7 @@ class Turn {
       video: body['video'] === true,
       room: (body['room'] as string | undefined) ?? '',
       startedAt: this.#now,
-      parties: [{ user, device, held: false, absentSince: null }],
+      parties: [{ user, device, session, held: false, absentSince: null }],
       declined: [],
       guests: [],
       gone: [],
@@ -313,6 +316,16 @@ class Turn {
         const news = takeOut(record, user, 'removed');
         // Whoever was not in it may have been rung.
         this.#tell(record, news.length > 0 ? news : [{ kind: 'quiet', users: [user], reason: 'removed' }]);
+      }
+    }
+  }
+
+  /** Whoever has no session any more does not come back on that device: nothing is waited for. */
+  #endSessions(sessions: ReadonlySet<string>): void {
+    for (const record of [...this.#state.live.values()]) {
+      for (const { session, user } of [...record.parties]) {
+        if (!this.#state.live.has(record.call)) break;
+        if (session !== null && sessions.has(session)) this.#tell(record, takeOut(record, user, 'lost'));
       }
     }
   }

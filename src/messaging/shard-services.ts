@@ -35,6 +35,8 @@ export interface ShardParts {
   readonly bots: BotAccess;
   /** The live calls here that the person may join or is in. */
   readonly callsOf: (user: string) => CallRecord[];
+  /** Takes out of the live calls here who came in by a session that is over. */
+  readonly leaveCalls: (sids: ReadonlySet<string>) => void;
   readonly hub: SocketHub;
   /** What signs links and the tokens by which bots answer commands. */
   readonly linkKeys: SignatureKeys;
@@ -116,7 +118,7 @@ type SessionServices = Pick<
 
 /** Who may be connected. */
 function sessionServices(parts: ShardParts): ServiceHandlers<SessionServices> {
-  const { activity, authentication, bots, hub, linkKeys, pushes, revocations } = parts;
+  const { activity, authentication, bots, hub, leaveCalls, linkKeys, pushes, revocations } = parts;
   return {
     // Sockets of those that ended, or whose token is void, close.
     'bots.changed': (changed) => {
@@ -136,6 +138,7 @@ function sessionServices(parts: ShardParts): ServiceHandlers<SessionServices> {
       for (const revocation of revoked.revocations) revocations.add(revocation);
       const sids = revoked.revocations.map(({ sid }) => sid);
       hub.revoke(sids);
+      leaveCalls(new Set(sids));
       pushes.sessionsEnded(sids);
     },
   };

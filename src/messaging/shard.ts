@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { CallBoard } from '#actors/call/call-board.ts';
+import type { Tell } from '#actors/runtime/actor.ts';
 import type { ShardListening, ShardOrder } from '#actors/runtime/supervisor.ts';
 import { Limiter } from '#src/limits/limiter.ts';
 import { VendorTokenWatch } from './access/vendor-token-watch.ts';
@@ -93,6 +94,11 @@ for (const record of data.calls) board.follow({ scope: record.scope, call: recor
 const callsOf = (user: string) => board.attemptsFor(user, (scope) => participation.takesPart(scope, user));
 const pushes = new PushDispatch({ ...base, credentials: data.push, access });
 const system = makeActorSystem(base, { access, board, participation, pushes });
+const leaveCalls = (sids: ReadonlySet<string>): void => {
+  for (const scope of board.scopesBy(sids)) {
+    system.deliver(`call:${scope}`, { kind: 'sessionsEnded', sessions: [...sids] } as Tell);
+  }
+};
 
 // What clients reach.
 const listener = new Listener({
@@ -162,6 +168,7 @@ const parts = {
   callsOf,
   hub,
   lanes,
+  leaveCalls,
   listener,
   media,
   metrics,

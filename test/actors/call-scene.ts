@@ -92,6 +92,7 @@ export class Scene {
       kind: 'step',
       user,
       device,
+      session: `s_${device}`,
       isGroup,
       conversation: isGroup ? scope : null,
       to: isGroup ? scope : peer,

@@ -241,6 +241,22 @@ test('a caller whose device is gone does not ring on for longer than that', () =
   assert.equal(scene.lines('ben/1').at(-1), '- end failed');
 });
 
+test('SIG-08 whoever came in by a session that is over is out at once, of every attempt, and nobody else', () => {
+  const scene = room();
+  scene.step('ann/1', 'invite');
+  scene.step('ben/1', 'join');
+  scene.step('cyn/1', 'join');
+  scene.send({ kind: 'sessionsEnded', sessions: ['s_ben/2', 's_dan/1'] });
+  assert.deepEqual(partiesIn(scene), ['ann on ann/1', 'ben on ben/1', 'cyn on cyn/1']);
+  assert.deepEqual(scene.board.scopesBy(new Set(['s_ben/2'])), []);
+  assert.equal(scene.board.scopesBy(new Set(['s_ben/1'])).length, 1);
+  scene.send({ kind: 'sessionsEnded', sessions: ['s_ben/1'] });
+  assert.deepEqual(partiesIn(scene), ['ann on ann/1', 'cyn on cyn/1']);
+  assert.equal(scene.lines('ann/1').at(-1), 'ben end lost');
+  scene.send({ kind: 'sessionsEnded', sessions: ['s_ann/1', 's_cyn/1'] });
+  assert.equal(stateIn(scene), 'over');
+});
+
 test('whoever no longer takes part is out at once, or at the next look', () => {
   const scene = room();
   scene.step('ann/1', 'invite');

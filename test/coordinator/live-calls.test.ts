@@ -8,7 +8,13 @@ import { liveCalls, makeLiveCalls } from '#src/server/live-calls.ts';
 
 /** 2026-11-21T08:00:00Z, in milliseconds. */
 const NOW = 1_795_248_000_000;
-const party = (user: string, held = false) => ({ user, device: `d_${user}`, held, absentSince: null });
+const party = (user: string, held = false) => ({
+  user,
+  device: `d_${user}`,
+  session: `s_${user}`,
+  held,
+  absentSince: null,
+});
 
 function record(more: Partial<CallRecord>): CallRecord {
   return {

@@ -113,6 +113,7 @@ async function takeStep(request: ClientRequest, stanza: Stanza, conversation: st
     kind: 'step',
     user,
     device,
+    session: request.session?.sid ?? null,
     isGroup: place.isGroup,
     conversation,
     to,

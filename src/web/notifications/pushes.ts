@@ -90,7 +90,11 @@ export class Pushes extends Observable {
     this.#registration = await navigator.serviceWorker.ready;
     this.#lookSoon();
     // The browser or the server may have another address or key by now.
-    if (isFirst && this.standing === 'on') await this.#client.webPush.subscribe(this.#registration.pushManager);
+    const { pushManager } = this.#registration;
+    if (isFirst && this.standing === 'on') await this.#client.webPush.subscribe(pushManager);
+    // Whoever was here before signed out without a network: what is pushed to them would go on coming here.
+    else if (isFirst && !this.#isWanted && this.standing !== 'impossible')
+      await (await pushManager.getSubscription())?.unsubscribe();
     return this.#registration;
   }
 

@@ -19,8 +19,20 @@ export interface Notice {
   readonly stays: boolean;
 }
 
-/** Asks the server as the person; undefined where it does not answer, or nobody is signed in. */
+/** Asks the server as the person; undefined where it does not answer, null where it says no, or nobody is signed in. */
 export type Ask = (service: 'coordinator' | 'messaging', path: string) => Promise<unknown>;
+
+/** What of a payload is shown where nobody is signed in, or somebody else is: no words, and nobody’s name. */
+const NAMELESS = ['conversation_id', 'seq', 'reminder_id', 'late', 'invitation'] as const;
+
+/** A payload without what it says of people: that something came, and of which kind. */
+export function namelessOf(payload: unknown): Readonly<Record<string, unknown>> {
+  const data = isRecord(payload) ? payload : {};
+  return Object.fromEntries(NAMELESS.flatMap((name) => (Object.hasOwn(data, name) ? [[name, data[name]]] : [])));
+}
+
+/** Nobody asks anything. */
+export const askedByNobody: Ask = async () => null;
 
 /** What to show for a payload, whatever became of asking. */
 export async function noticeOf(payload: unknown, ask: Ask, words: NoticeWords): Promise<Notice> {
@@ -50,7 +62,9 @@ async function messageNotice(
   const place = `#/c/${encodeURIComponent(conversation)}?at=${seq}`;
   const shown = { tag: conversationTag(conversation), place, stays: false };
   if (!isRecord(record) || !isRecord(message) || typeof message['sender'] !== 'string') {
-    return { title: words('notice.message'), body: text, ...shown };
+    // Who may not read it is somebody else than whom it was sent to.
+    const isOthers = record === null || message === null;
+    return { title: words('notice.message'), body: isOthers ? '' : text, ...shown };
   }
   const name = await nameOf(message['sender'], ask);
   const line = lineOf(message, words);
