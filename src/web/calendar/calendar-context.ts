@@ -13,6 +13,7 @@ import type { EntryForm } from './entry/entry-form.ts';
 export type Opened =
   | { readonly kind: 'details'; readonly place: OccurrencePlace }
   | { readonly kind: 'form'; readonly form: EntryForm; readonly open?: OpenEntry | undefined }
+  | { readonly kind: 'propose'; readonly open: OpenEntry }
   | { readonly kind: 'calendar'; readonly calendar?: string | undefined }
   | { readonly kind: 'share'; readonly calendar: string }
   | { readonly kind: 'import'; readonly calendar: string };

@@ -27,6 +27,7 @@ const ImportDialog = lazy(async () => ({ default: (await import('./manage/import
 const ShareDialog = lazy(async () => ({ default: (await import('./manage/share-dialog.tsx')).ShareDialog }));
 const EntryDetails = lazy(importDetails);
 const EntryDialog = lazy(importDialog);
+const ProposeTime = lazy(async () => ({ default: (await import('./entry/propose-time.tsx')).ProposeTime }));
 
 export function CalendarScreen() {
   const { t } = useTranslation('calendar');
@@ -84,6 +85,7 @@ function Over({ opened }: { readonly opened: Opened | undefined }) {
   return (
     <Suspense>
       {opened?.kind === 'details' && <EntryDetails place={opened.place} />}
+      {opened?.kind === 'propose' && <ProposeTime open={opened.open} />}
       {opened?.kind === 'calendar' && <CalendarDialog calendar={opened.calendar} />}
       {opened?.kind === 'import' && <ImportDialog calendar={opened.calendar} />}
       {opened?.kind === 'share' && <ShareDialog calendar={opened.calendar} />}

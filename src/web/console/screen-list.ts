@@ -57,6 +57,14 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./screens/people/groups.tsx')).GroupsScreen,
   },
   {
+    path: 'resources',
+    title: 'resources.title',
+    section: 'people',
+    needs: 'users:read',
+    isForVendors: false,
+    load: async () => (await import('./screens/people/resources.tsx')).ResourcesScreen,
+  },
+  {
     path: 'policies',
     title: 'policies.title',
     section: 'people',

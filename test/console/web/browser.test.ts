@@ -455,7 +455,16 @@ describe('the console in Chromium', { skip: CHROMIUM === undefined && 'no Chromi
     assert.ok(menu.includes('Audit trail'));
     const closed = ['Vendor tokens', 'Second factors', 'Break-glass account', 'Recovery codes of guests', 'Encryption'];
     // Under a banner that says that names are pseudonyms nobody stands by name.
-    closed.push('Conversations', 'People', 'Groups', 'Guests', 'Access policies', 'Meetings', 'Bots');
+    closed.push(
+      'Conversations',
+      'People',
+      'Groups',
+      'Guests',
+      'Access policies',
+      'Meetings',
+      'Bots',
+      'Rooms and resources',
+    );
     assert.deepEqual(
       menu.filter((name) => closed.includes(name)),
       [],

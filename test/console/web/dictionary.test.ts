@@ -99,7 +99,7 @@ test('every state that the API answers has a word', () => {
 
 /** Keys that are put together of a prefix and a word of the server. */
 const PREFIXES =
-  /^(?:alert|audit\.trails|binding|conversation|count|crowd|effect|encryption|group|host-role|kind|member|node-role|period|policy|role|run|section|settings|state|switch)\.|^(?:audit\.(?:event|actor|subject|prefix|from|to)|vendor\.years-\d)$/;
+  /^(?:alert|audit\.trails|binding|bookers|conversation|count|crowd|effect|encryption|group|host-role|kind|member|node-role|period|policy|resource|role|run|section|settings|state|switch)\.|^(?:audit\.(?:event|actor|subject|prefix|from|to)|vendor\.years-\d)$/;
 
 test('every text of the dictionary is said somewhere', () => {
   const web = new URL('../../../src/web/console/', import.meta.url);

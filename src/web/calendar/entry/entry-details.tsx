@@ -1,7 +1,19 @@
 /** What an entry says, to read, to answer, and to go on to changing or deleting it. */
 import { Alert, Badge, Button, Group, Loader, Modal, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { AlignLeft, Bell, CalendarDays, Clock, Lock, MapPin, Repeat2, Trash2, Users, Video } from 'lucide-react';
+import {
+  AlignLeft,
+  Bell,
+  CalendarClock,
+  CalendarDays,
+  Clock,
+  Lock,
+  MapPin,
+  Repeat2,
+  Trash2,
+  Users,
+  Video,
+} from 'lucide-react';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChat } from '../../chat/chat-context.ts';
@@ -61,8 +73,26 @@ function Details({ onChanged, open }: { readonly open: OpenEntry; readonly onCha
       <Facts open={open} />
       <People entry={entry} />
       {isAsked && <AnswerButtons calendar={open.place.calendar_id} entry={entry} onAnswered={onChanged} />}
+      {isAsked && entry.status !== 'cancelled' && <Propose open={open} />}
       {calendar !== undefined && (mayWrite(calendar) ? <Actions open={open} /> : <ReadOnly />)}
     </Stack>
+  );
+}
+
+function Propose({ open }: { readonly open: OpenEntry }) {
+  const { t } = useTranslation('calendar');
+  const { open: show } = useCalendar();
+  return (
+    <Group>
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        leftSection={<CalendarClock size={16} />}
+        onClick={() => show({ kind: 'propose', open })}
+      >
+        {t('propose.open')}
+      </Button>
+    </Group>
   );
 }
 

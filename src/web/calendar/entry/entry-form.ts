@@ -32,6 +32,9 @@ export interface EntryForm {
   readonly hasMeeting: boolean;
 }
 
+/** When a form says that it is. */
+export type FormTimes = Pick<EntryForm, 'end' | 'isAllDay' | 'start' | 'zone'>;
+
 /** Wall times of a new entry, and where it goes. */
 export interface NewEntry {
   readonly calendar: string;
@@ -104,14 +107,14 @@ function attendeesOf({ attendees, organizer }: Entry, me: string): string[] {
 
 type Times = Pick<ChangeBody, 'date' | 'days' | 'start_at' | 'end_at' | 'tz'>;
 
-/** When a form says that it is. */
-export function whenOf({ end, isAllDay, start, zone }: Pick<EntryForm, 'end' | 'isAllDay' | 'start' | 'zone'>): Times {
+/** The same as a call takes it. */
+export function whenOf({ end, isAllDay, start, zone }: FormTimes): Times {
   if (isAllDay) return { date: start.slice(0, 10), days: Math.max(1, daysBetween(start, end) + 1) };
   return { start_at: instantOf(start, zone), end_at: instantOf(end, zone), tz: zone };
 }
 
 /** Whether the end is before the start. */
-export function isBackwards({ end, isAllDay, start }: EntryForm): boolean {
+export function isBackwards({ end, isAllDay, start }: FormTimes): boolean {
   return isAllDay ? end.slice(0, 10) < start.slice(0, 10) : end < start;
 }
 

@@ -34,10 +34,7 @@ function InvitationCard({ invitation: { calendar_id: calendar, entry } }: { read
   const title = harmlessName(entry.title, t('untitled'));
   return (
     <Card component="article" withBorder padding="xs" aria-label={title}>
-      <UnstyledButton
-        onClick={() => open({ kind: 'details', place: { calendar_id: calendar, entry_id: entry.id } })}
-        aria-label={t('invitation.open', { title })}
-      >
+      <UnstyledButton onClick={() => open({ kind: 'details', place: { calendar_id: calendar, entry_id: entry.id } })}>
         <Text fw={600} size="sm" truncate>
           <bdi>{title}</bdi>
         </Text>
