@@ -10,7 +10,7 @@ import { SCREENS } from '#src/web/console/screen-list.ts';
 import { startServer, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { buildApp } from '#test/web/built-app.ts';
-import { assertAccessible, CHROMIUM, People, WIDE } from '#test/web/browser.ts';
+import { CHROMIUM, People, WIDE } from '#test/web/browser.ts';
 import { ConsolePage } from './console-page.ts';
 import { startProvider } from './refusing-provider.ts';
 
@@ -339,33 +339,6 @@ describe('the console in Chromium', { skip: CHROMIUM === undefined && 'no Chromi
     await browser.page.setViewportSize(NARROWEST);
     assert.deepEqual(await browser.walk(), { count: SCREENS.length, faults: [] });
     await browser.page.setViewportSize(WIDE);
-  });
-
-  test('CON-01 an installation of several hosts shows them, and one whose NATS is away', async () => {
-    const cluster = {
-      host: 'one',
-      term: 7,
-      reached: false,
-      hosts: [
-        { host: 'one', role: 'leads', lag_ms: 0 },
-        { host: '<b>two</b>', role: 'cannot_store', lag_ms: 61_500 },
-      ],
-    };
-    await browser.page.route('**/admin/api/overview', async (route) => {
-      const answer = await route.fetch();
-      await route.fulfill({ response: answer, json: { ...(await answer.json()), cluster } });
-    });
-    await browser.press('Overview', 'nav');
-    await browser.sees('Hosts of the installation');
-    await browser.sees('do not answer: nothing can be changed');
-    const rows = browser.page.getByRole('region', { name: 'Hosts of the installation' }).getByRole('row');
-    assert.deepEqual(await rows.allInnerTexts(), [
-      'Host\tRole\tBehind',
-      'one\tleads\t0 ms',
-      '<b>two</b>\tcannot store what the others have\t61,500 ms',
-    ]);
-    await assertAccessible(browser.page, 'the hosts of the installation');
-    await browser.page.unrouteAll({ behavior: 'wait' });
   });
 
   test('CON-01 a sign-in with password and code leads back to the screen that somebody was on', async () => {
