@@ -71,10 +71,14 @@ class Browser {
     const send = async (method: string, params: object) =>
       await (devtools.send as (name: string, form: object) => Promise<unknown>)(method, params);
     const browser = new Browser(page, registration, send);
-    // Without a desktop the browser closes by itself, after some seconds, what is not to stay.
+    // Without a desktop the browser forgets what it shows, now after some seconds and now at once: what counts is what it was told to.
     await browser.inWorker(`(() => {
       const show = registration.showNotification.bind(registration);
-      registration.showNotification = (title, options) => show(title, { ...options, requireInteraction: true });
+      globalThis.shown = new Map();
+      registration.showNotification = async (title, options) => {
+        shown.set(options.tag, { title, body: options.body ?? '', data: options.data ?? null });
+        await show(title, options);
+      };
     })()`);
     return browser;
   }
@@ -96,16 +100,18 @@ class Browser {
 
   /** What is shown, once there is so much of it. */
   async showing(count: number): Promise<Shown[]> {
-    const look = `registration.getNotifications().then((all) => all.map(({ body, title }) => ({ body, title })))`;
-    return await until(async () => {
-      const all = await this.inWorker<Shown[]>(look);
+    let all: Shown[] = [];
+    const isShown = async () => {
+      all = await this.inWorker<Shown[]>('[...shown.values()].map(({ body, title }) => ({ body, title }))');
       return all.length === count && all;
-    }, `${count} notifications`);
+    };
+    return await until(isShown, `${count} notifications`).catch((error: unknown) => {
+      throw new Error(`${(error as Error).message} There are: ${JSON.stringify(all)}`, { cause: error });
+    });
   }
 
   async clear(): Promise<void> {
-    await this.inWorker('registration.getNotifications().then((all) => all.forEach((one) => one.close()))');
-    await this.showing(0);
+    await this.inWorker('shown.clear()');
   }
 
   async signOut(): Promise<void> {
@@ -154,7 +160,9 @@ describe('the service worker in Chromium', { skip: CHROMIUM === undefined && 'no
     await browser.push({ conversation_id: id, seq, text: 'Tide table' });
     assert.deepEqual(await browser.showing(1), [{ title: 'xenia', body: 'Tide at six' }]);
     await browser.signOut();
-    await browser.showing(0);
+    const left = 'registration.getNotifications().then((all) => all.length)';
+    await until(async () => (await browser.inWorker<number>(left)) === 0, 'what was shown to be taken away');
+    await browser.clear();
     for (const payload of wordsFor(id, seq)) await browser.push(payload);
     // What is of no kind any more takes one place.
     const shown = await browser.showing(4);
@@ -225,9 +233,10 @@ describe('the service worker in Chromium', { skip: CHROMIUM === undefined && 'no
     const opened = await browser.inWorker<string[]>(`(async () => {
       const opened = [];
       clients.openWindow = async (url) => void opened.push(url);
-      for (const notification of await registration.getNotifications()) {
-        const event = new NotificationEvent('notificationclick', { notification });
+      for (const [tag, { data }] of shown) {
+        const event = new Event('notificationclick');
         const work = [];
+        Object.defineProperty(event, 'notification', { value: { close: () => undefined, data, tag } });
         Object.defineProperty(event, 'waitUntil', { value: (promise) => work.push(promise) });
         dispatchEvent(event);
         await Promise.all(work);
