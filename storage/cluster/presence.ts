@@ -2,10 +2,10 @@
  * What the hosts of a cluster say of themselves each second, in a bucket that forgets what was not said again: who leads, and who is
  * there. Whoever puts its name there first leads; that another host cannot write any more is the stream's to see to.
  */
-import { JetStreamApiError } from '@nats-io/jetstream';
+import { JetStreamApiError, type JetStreamManager } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import { z } from 'zod';
-import { openBucket } from '../stream/stream-buckets.ts';
+import { keysIn, openBucket } from '../stream/stream-buckets.ts';
 import type { StreamConnection } from '../stream/stream-connection.ts';
 import { presenceBucket } from '../stream/stream-names.ts';
 import { HOST_ROLES } from './host-roles.ts';
@@ -47,14 +47,18 @@ export type HostPresence = z.infer<typeof hostSchema>;
 
 export class Presence {
   readonly #bucket: KV;
+  readonly #manager: JetStreamManager;
+  /** Of the bucket. */
+  readonly #name: string;
 
-  private constructor(bucket: KV) {
-    this.#bucket = bucket;
+  private constructor(bucket: KV, manager: JetStreamManager, name: string) {
+    [this.#bucket, this.#manager, this.#name] = [bucket, manager, name];
   }
 
   static async open(connection: StreamConnection, name: string, replicas: number): Promise<Presence> {
     const options = { replicas, ttl: FORGOTTEN_MILLIS, history: 1 };
-    return new Presence(await openBucket(connection, presenceBucket(name), options));
+    const bucket = presenceBucket(name);
+    return new Presence(await openBucket(connection, bucket, options), connection.manager, bucket);
   }
 
   /** Who leads, and what says so; undefined while nobody does. */
@@ -99,8 +103,7 @@ export class Presence {
 
   /** The hosts that are there, by name. */
   async hosts(): Promise<HostPresence[]> {
-    const names: string[] = [];
-    for await (const key of await this.#bucket.keys(`${HOST_PREFIX}*`)) names.push(key);
+    const names = await keysIn(this.#manager, this.#name, `${HOST_PREFIX}*`);
     const entries = await Promise.all(names.toSorted().map(async (name) => await this.#bucket.get(name)));
     return entries.flatMap((entry) =>
       entry === null || entry.operation !== 'PUT' ? [] : [hostSchema.parse(entry.json())],

@@ -5,7 +5,7 @@
 import { JetStreamApiError, type JetStreamManager, type StreamInfo } from '@nats-io/jetstream';
 import { Kvm, type KV, type KvOptions } from '@nats-io/kv';
 import { Objm, type ObjectStore } from '@nats-io/obj';
-import type { NatsConnection } from '@nats-io/transport-node';
+import type { StreamConnection } from './stream-connection.ts';
 
 /** The streams behind buckets and object stores (NATS ADR-8 and ADR-20). */
 const BUCKET_PREFIX = 'KV_';
@@ -24,25 +24,30 @@ export async function streamInfo(manager: JetStreamManager, name: string): Promi
   }
 }
 
-export interface BucketPlace {
-  readonly nats: NatsConnection;
-  readonly manager: JetStreamManager;
-}
-
 /** A bucket of keys and values, whose reads the server answers that has all of it. */
 export async function openBucket(
-  { manager, nats }: BucketPlace,
+  { manager, stream }: Pick<StreamConnection, 'manager' | 'stream'>,
   name: string,
   options: Partial<KvOptions>,
 ): Promise<KV> {
-  const buckets = new Kvm(nats);
+  const buckets = new Kvm(stream);
   if ((await streamInfo(manager, `${BUCKET_PREFIX}${name}`)) === undefined) await buckets.create(name, options);
   return await buckets.open(name);
 }
 
+/**
+ * The keys of a bucket that match (`host.*`), those that were deleted included. One question, answered within the connection's time: the
+ * library's own way makes a consumer for it and waits for what that brings, without an end where a key is forgotten in between.
+ */
+export async function keysIn(manager: JetStreamManager, name: string, matching: string): Promise<string[]> {
+  const prefix = `$KV.${name}.`;
+  const { state } = await manager.streams.info(`${BUCKET_PREFIX}${name}`, { subjects_filter: `${prefix}${matching}` });
+  return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(prefix.length));
+}
+
 /** A store of objects. */
 export async function openObjects(
-  { manager, nats }: BucketPlace,
+  { manager, nats }: Pick<StreamConnection, 'manager' | 'nats'>,
   name: string,
   replicas: number,
 ): Promise<ObjectStore> {
