@@ -38,8 +38,8 @@ export interface LeadershipOptions extends SnapshotPlace {
   readonly log: Log;
   /** Bytes of the stream beyond which a snapshot is made. */
   readonly streamBytes: number;
-  /** Begins this process anew. */
-  readonly beginAgain: () => void;
+  /** Begins this process anew; never resolves. */
+  readonly beginAgain: () => Promise<never>;
 }
 
 export class Leadership {
@@ -139,8 +139,8 @@ export class Leadership {
   }
 
   /** Puts a process that follows in the place of this one, which has stopped. */
-  beginAgain(): void {
-    this.#options.beginAgain();
+  async beginAgain(): Promise<never> {
+    return await this.#options.beginAgain();
   }
 
   /** The process stops: no thread waits for a NATS that does not answer. */
@@ -167,7 +167,7 @@ export class Leadership {
     if (this.#isOver) return;
     const { folder, leader, log, me, presence } = this.#options;
     try {
-      const behind = (await presence.leadOn(leader, this.#behind)) ?? (await presence.lead(leader));
+      const behind = (await presence.leadOn(leader, this.#behind)) ?? (await this.#leadAnew());
       if (behind === undefined) return this.#end('another host leads');
       this.#behind = behind;
       await presence.say({ ...me, role: 'leads', drained: isDrained(folder), lag: 0 });
@@ -180,6 +180,14 @@ export class Leadership {
       if (this.#isReached) log.error('NATS does not answer: nothing can be changed', { error: error as Error });
       this.#isReached = false;
     }
+  }
+
+  /** Says it where its last word was forgotten, or was stored and the answer lost; undefined where another host leads. */
+  async #leadAnew(): Promise<number | undefined> {
+    const { leader, me, presence } = this.#options;
+    const known = await presence.leader();
+    if (known === undefined) return await presence.lead(leader);
+    return known.leader.host === me.host ? await presence.leadOn(leader, known.revision) : undefined;
   }
 
   /** Whatever another thread or host says about it, this host begins again: what it is to have is in the stream. */

@@ -11,7 +11,8 @@ import type { JetStreamManager } from '@nats-io/jetstream';
 import { headers as natsHeaders } from '@nats-io/transport-node';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { connectToStream } from '#storage/stream/stream-connection.ts';
-import { allLogs, streamName } from '#storage/stream/stream-names.ts';
+import { openBucket } from '#storage/stream/stream-buckets.ts';
+import { allLogs, presenceBucket, streamName } from '#storage/stream/stream-names.ts';
 import { upload } from '#test/messaging/attaching.ts';
 import { TestNats } from '#test/support/nats.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
@@ -92,6 +93,11 @@ describe('several hosts', { skip }, () => {
       'one host to lead and one to follow',
       TAKEOVER_MILLIS,
     );
+  }
+
+  /** The term in which a host leads, once it does. */
+  async function termOf(host: TestServer): Promise<number> {
+    return await until(async () => (await healthOf(host))?.term ?? undefined, 'a host to lead', TAKEOVER_MILLIS);
   }
 
   /** Posts at a host until it is acknowledged there, as a client does: under the same id. */
@@ -216,6 +222,30 @@ describe('several hosts', { skip }, () => {
     assert.deepEqual(said, []);
   });
 
+  it('CLU-01 a host whose word that it leads was stored and never answered goes on leading', async () => {
+    await untilOneLeads();
+    const term = await termOf(leading);
+    const connection = await connectToStream({ urls: nats.urls.split(','), credentialsFile: undefined });
+    try {
+      const bucket = await openBucket(connection, presenceBucket('parley'), {});
+      const said = async () => {
+        const entry = await bucket.get('leader');
+        return entry?.operation === 'PUT' && entry;
+      };
+      const known = await until(said, 'the word of the host that leads');
+      // Its own word at a revision that it does not know is what a lost answer leaves.
+      const unknown = await bucket.put('leader', known.value);
+      await until(async () => {
+        const entry = await said();
+        return entry !== false && entry.revision > unknown && entry.string() === known.string();
+      }, 'the host to say it again');
+    } finally {
+      await connection.nats.close();
+    }
+    await post([leading], 'in the same term');
+    assert.equal(await termOf(leading), term);
+  });
+
   it('CLU-01 a host that is killed loses nothing that was acknowledged, and the other one serves', async () => {
     const turn = { isOver: false };
     const posting = [leading, following].map(async (host, number) => {
@@ -247,13 +277,18 @@ describe('several hosts', { skip }, () => {
   });
 
   it('CLU-02 a host that was paused acknowledges nothing more once another one leads, and follows it', async () => {
-    const termBefore = (await healthOf(leading))?.term ?? 0;
+    await untilOneLeads();
+    const termBefore = await termOf(leading);
     leading.process.kill('SIGSTOP');
-    // It is in the paused host's hands before anybody else leads: the kernel takes it, and the host finds it when it goes on.
-    const late = ['late', 'later'].map(async (text) => ({ text, reply: await tried(leading, formOf(text)) }));
-    await post([following], 'while the other is paused');
-    assert.ok(((await healthOf(following))?.term ?? 0) > termBefore);
-    leading.process.kill('SIGCONT');
+    let late: Promise<{ text: string; reply: Awaited<ReturnType<typeof tried>> }>[];
+    try {
+      // It is in the paused host's hands before anybody else leads: the kernel takes it, and the host finds it when it goes on.
+      late = ['late', 'later'].map(async (text) => ({ text, reply: await tried(leading, formOf(text)) }));
+      await post([following], 'while the other is paused');
+      assert.ok((await termOf(following)) > termBefore);
+    } finally {
+      leading.process.kill('SIGCONT');
+    }
     for (const { reply, text } of await Promise.all(late)) {
       assert.ok(reply === undefined || reply.status === 503, `${text} was answered ${reply?.status}`);
     }
