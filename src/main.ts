@@ -17,7 +17,7 @@ import { filesOf } from '#src/calendar/ics/calendar-file.ts';
 import { erasePerson } from '#src/calendar/objects/person-erasure.ts';
 import { addManagementServices } from '#src/console/console.ts';
 import type { Leadership } from '#src/cluster/leadership.ts';
-import { untilServing } from '#src/cluster/phase.ts';
+import { LINES_MILLIS, untilServing } from '#src/cluster/phase.ts';
 import { originsOf } from '#src/http/cors.ts';
 import { listenForCommands, type CommandParts } from '#src/server/control/running-commands.ts';
 import { loadConfiguredMasterKey } from '#src/server/configured-master-key.ts';
@@ -111,7 +111,6 @@ async function main(): Promise<void> {
   const lock = await lockFolder(folder);
   const opening = { archive: given.logArchive ?? null, lanes: given.lanes, log, now: release.startedAt };
   const serving = await untilServing({ certificate, config: given, environment, folder, lock, log, opening, version });
-  if (serving === undefined) return lock.release();
   const { config, leadership, stopping } = serving;
   const { manifest, setAside, words } = await openServed(folder, lock, opening);
   const renewal = await makeRenewal(config, folder, log);
@@ -540,27 +539,28 @@ function statusOf({ accounts, folder, manifest, placement }: Base, urls: Urls): 
   };
 }
 
-/** Closes everything, unless somebody is at it. */
-async function stopInOrder({ log, metrics }: Base, closers: Closer[], signal: string): Promise<void> {
-  if (closers.length === 0) return;
+/** Closes everything; false where somebody is at it. */
+async function stopInOrder({ log, metrics }: Base, closers: Closer[], signal: string): Promise<boolean> {
+  if (closers.length === 0) return false;
   log.info('the server stops', { signal });
   await close(closers);
   metrics.stop();
   log.info('the server has stopped');
+  return true;
 }
 
 /** Stops in order, and goes on as a host that follows; one that is told to stop meanwhile ends. */
 async function handOver(base: Base, closers: Closer[], leadership: Leadership): Promise<void> {
-  if (closers.length === 0) return;
-  await stopInOrder(base, closers, 'drain');
-  leadership.beginAgain();
+  if (await stopInOrder(base, closers, 'drain')) await leadership.beginAgain();
 }
 
 /** Stops once, in order, whatever number of signals comes, and at once where one came before. */
 function stopOnSignals(base: Base, closers: Closer[], stopping: AbortSignal): void {
   const stop = async (signal: string): Promise<void> => {
-    await stopInOrder(base, closers, signal);
-    process.exitCode = 0;
+    // A library's connection to a NATS that does not answer keeps nobody waiting.
+    if (!(await stopInOrder(base, closers, signal))) return;
+    await base.log.drained(LINES_MILLIS);
+    process.exit(0);
   };
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));

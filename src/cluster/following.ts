@@ -52,7 +52,8 @@ export interface FollowingOptions {
   readonly stopping: AbortSignal;
   /** Called once there is a host that leads, with where this one listens. */
   readonly ready: (ports: Leader['ports']) => void;
-  readonly beginAgain: (ports: Leader['ports']) => void;
+  /** Begins this process anew; never resolves. */
+  readonly beginAgain: (ports: Leader['ports']) => Promise<never>;
 }
 
 /** What a host has once it leads: the ports that it listened on, which are free again. */
@@ -157,7 +158,7 @@ class Following {
       if (ended instanceof FolderError) throw ended;
       if (ended !== undefined) {
         log.error('the stream does not go on here, and this host begins again', { error: ended });
-        this.#parts.beginAgain(this.#ports);
+        await this.#parts.beginAgain(this.#ports);
       }
       try {
         const known = await presence.leader();
@@ -277,12 +278,12 @@ class Following {
   }
 
   /** What the stream has and does not bring, since NATS was away, comes with a new start. */
-  #requireProgress(): void {
+  async #requireProgress(): Promise<void> {
     const { sequence } = this.#parts.joined.follower;
     if (sequence !== this.#stuck.at) this.#stuck = { at: sequence, since: Date.now() };
     if (Date.now() - this.#stuck.since < STUCK_MILLIS) return;
     this.#parts.log.error('the stream brings nothing more, and this host begins again', { sequence });
-    this.#parts.beginAgain(this.#ports);
+    await this.#parts.beginAgain(this.#ports);
   }
 
   /** One host at a time gets as far as a term; it may still lack what another one wrote, and leaves the lead again then. */
@@ -291,7 +292,7 @@ class Following {
     if (fault() !== undefined) return undefined;
     if (this.#isDrained && performance.now() - this.#leaderlessSince < DRAINED_MILLIS) return undefined;
     if (!(await joined.follower.isLevel())) {
-      this.#requireProgress();
+      await this.#requireProgress();
       return undefined;
     }
     const leader = { host: me.host, address: me.address, ports: this.#ports, tls: speaksTls(config) };
@@ -310,7 +311,7 @@ class Following {
       ...{ cluster: place.cluster, connection, name: cluster.name, record, replicas },
       ...{ presence, me, leader, term, log, folder, hosts: this.#hosts },
       streamBytes: config.clusterStreamBytes,
-      beginAgain: () => this.#parts.beginAgain(ports),
+      beginAgain: async () => await this.#parts.beginAgain(ports),
     });
     return { leadership, ports };
   }

@@ -195,7 +195,7 @@ export class Leadership {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#options.log.error('this host leads no more, and begins again', { reason });
-    void within(FAREWELL_MILLIS, this.#options.presence.stepDown(this.#behind)).finally(this.#options.beginAgain);
+    void within(FAREWELL_MILLIS, this.#options.presence.stepDown(this.#behind)).then(this.#options.beginAgain);
   }
 
   async #cut(files: { readonly folder: string; readonly lanes: number; readonly words: DurableWords }): Promise<void> {

@@ -8,10 +8,15 @@ import { urlOf } from '#src/http/listening-address.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { CertificateWatch } from '#src/tls/certificate-watch.ts';
 import { readClusterPlace } from '#storage/engine/cluster-place.ts';
-import { FolderError } from '#storage/engine/folder.ts';
+import { FolderError, type FolderLock } from '#storage/engine/folder.ts';
 import { clusterIn } from './cluster-config.ts';
 import type { FollowingOptions } from './following.ts';
 import type { Leadership } from './leadership.ts';
+
+/** How long the last lines may take to be out. */
+export const LINES_MILLIS = 500;
+/** What tells a process to stop. */
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 export interface PhaseOptions extends Pick<FollowingOptions, 'folder' | 'lock' | 'log' | 'opening' | 'version'> {
   readonly config: Config;
@@ -28,11 +33,14 @@ export interface Serving {
   readonly stopping: AbortSignal;
 }
 
+/** How long a host that follows may take to end: whatever it has is in the stream, and nobody waits for a NATS that does not answer. */
+const END_MILLIS = 5_000;
+
 /**
- * Resolves when this server may open its folder and serve; undefined where it was stopped before it led.
+ * Resolves when this server may open its folder and serve; where it is told to stop before it leads, the process ends.
  * @throws FolderError for a folder or NATS servers that cannot be used, or a folder of a cluster where none is set.
  */
-export async function untilServing(options: PhaseOptions): Promise<Serving | undefined> {
+export async function untilServing(options: PhaseOptions): Promise<Serving> {
   const { certificate, config, folder, lock, log, opening, version } = options;
   const cluster = clusterIn(config);
   if (cluster === undefined) {
@@ -44,8 +52,17 @@ export async function untilServing(options: PhaseOptions): Promise<Serving | und
     );
   }
   const stopping = new AbortController();
-  const stop = () => stopping.abort();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  let hasLed = false;
+  const stop = () => {
+    stopping.abort();
+    const late = () => {
+      if (hasLed) return;
+      log.warn('the process ends, and what it waits for is not over');
+      void end(lock, log);
+    };
+    setTimeout(late, END_MILLIS).unref();
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
   const { followUntilLeading } = await import('./following.ts');
   const led = await followUntilLeading({
     ...{ certificate, cluster, config, folder, lock, log, opening, version },
@@ -53,7 +70,8 @@ export async function untilServing(options: PhaseOptions): Promise<Serving | und
     ready: (ports) => sayReady(config, ports),
     beginAgain: (ports) => beginAgain(options, ports, stopping.signal),
   });
-  if (led === undefined) return undefined;
+  if (led === undefined) return await end(lock, log);
+  hasLed = true;
   // The signals stay in these hands: one that comes while this host leads already and does not serve yet is heard once it does.
   const { calendar, coordinator, messaging } = led.ports;
   const ports = { calendarPort: calendar, coordinatorPort: coordinator, messagingPort: messaging };
@@ -73,22 +91,34 @@ function sayReady(config: Config, ports: Readonly<Record<'calendar' | 'coordinat
 
 /**
  * Puts a new process in the place of this one, under its number and on its ports, or ends it where it is to stop. Nothing is drained:
- * what was acknowledged is in the stream, and nothing else may be said any more.
+ * what was acknowledged is in the stream, and nothing else may be said any more. Never resolves.
  */
-function beginAgain(
-  { environment, lock, log }: Pick<PhaseOptions, 'environment' | 'lock'> & { readonly log: Pick<Log, 'warn'> },
+async function beginAgain(
+  { environment, lock, log }: Pick<PhaseOptions, 'environment' | 'lock' | 'log'>,
   { calendar, coordinator, messaging }: Readonly<Record<'calendar' | 'coordinator' | 'messaging', number>>,
   stopping: AbortSignal,
-): void {
-  log.warn(stopping.aborted ? 'the process ends' : 'the process begins again');
-  lock.release();
+): Promise<never> {
   // The new process would not know that it is to stop, and whoever said so would wait for its end in vain.
-  if (stopping.aborted) process.exit(0);
+  if (stopping.aborted) return await end(lock, log);
+  log.warn('the process begins again');
+  await log.drained(LINES_MILLIS);
+  if (stopping.aborted) return await end(lock, log);
+  // From here on a signal ends the process by itself: what heard it is about to go, and would have told nobody.
+  for (const signal of SIGNALS) process.removeAllListeners(signal);
+  lock.release();
   const ports = {
     [variableOf('calendarPort')]: String(calendar),
     [variableOf('coordinatorPort')]: String(coordinator),
     [variableOf('messagingPort')]: String(messaging),
   };
   const program = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve?.(process.execPath, program, { ...environment, ...ports });
+  if (process.execve === undefined) throw new Error('This system has no way to begin a process again.');
+  return process.execve(process.execPath, program, { ...environment, ...ports });
+}
+
+/** Ends the process: what a library still holds open keeps nobody waiting. */
+async function end(lock: FolderLock, log: Log): Promise<never> {
+  lock.release();
+  await log.drained(LINES_MILLIS);
+  process.exit(0);
 }

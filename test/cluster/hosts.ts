@@ -29,7 +29,7 @@ export async function startHost(
 ): Promise<TestServer> {
   return await startServer({
     folder: folder ?? mkdtempSync(join(tmpdir(), 'parley-host-')),
-    environment: { PARLEY_CLUSTER: nats.urls, PARLEY_HOST_ID: name, ...environment },
+    environment: { PARLEY_CLUSTER: nats.urls, PARLEY_HOST_ID: name, PARLEY_LOG_LEVEL: 'info', ...environment },
   });
 }
 

@@ -7,27 +7,41 @@ import { unlessInstalled } from '#test/support/real-program.ts';
 import { callControl } from '#test/support/control.ts';
 import { startServer, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
+import { connectToStream } from '#storage/stream/stream-connection.ts';
+import { openBucket } from '#storage/stream/stream-buckets.ts';
+import { presenceBucket } from '#storage/stream/stream-names.ts';
 import { startHost, TAKEOVER_MILLIS, untilRole } from './hosts.ts';
+
+/** How often a host is told to stop in that moment. */
+const AGAIN = 2;
 
 const skip = unlessInstalled('nats-server', ['--version']);
 
 describe('a host of several that stops', { skip }, () => {
   let nats: TestNats;
   let one: TestServer;
+  /** Every host that was started: what a failed case leaves running is stopped, too. */
+  const started: TestServer[] = [];
 
   before(async () => {
     nats = await TestNats.start(1);
-    one = await startHost(nats, 'one');
+    one = await start('one');
     await untilRole(one, 'leads');
   });
 
   after(async () => {
-    await one?.stop();
+    await Promise.all(started.map(async (host) => await host.stop()));
     await nats?.stop();
   });
 
+  async function start(name: string, options: Parameters<typeof startHost>[2] = {}): Promise<TestServer> {
+    const host = await startHost(nats, name, options);
+    started.push(host);
+    return host;
+  }
+
   it('CLU-01 a host that is told to stop while it comes to lead stops in order, and the next one leads', async () => {
-    const two = await startHost(nats, 'two', { environment: { PARLEY_LOG_LEVEL: 'info' } });
+    const two = await start('two');
     await untilRole(two, 'follows');
     const { folder } = one;
     const stopped = one.end('SIGTERM');
@@ -37,13 +51,35 @@ describe('a host of several that stops', { skip }, () => {
     assert.equal(await stopped, 0);
     const last = two.output.filter((line) => line.includes('the server')).at(-1);
     assert.match(last ?? '', /the server has stopped/);
-    one = await startHost(nats, 'one', { folder });
+    one = await start('one', { folder });
     await untilRole(one, 'leads');
+  });
+
+  it('CLU-01 a host that is told to stop as it begins again ends: the signal is not lost with the process that heard it', async () => {
+    const connection = await connectToStream({ urls: nats.urls.split(','), credentialsFile: undefined });
+    try {
+      const bucket = await openBucket(connection, presenceBucket('parley'), {});
+      for (let count = 0; count < AGAIN; count += 1) {
+        const { folder } = one;
+        const lines = one.output.length;
+        const said = (await bucket.get('leader'))?.json<object>();
+        // Another host says that it leads, so that this one begins again; nobody says it twice, and that is forgotten.
+        await bucket.put('leader', JSON.stringify({ ...said, host: 'another' }));
+        const isAt = () => one.output.slice(lines).some((line) => line.includes('the process begins again'));
+        await until(isAt, 'the host to begin again');
+        // By itself, or by the signal where the new process has nobody yet who hears it.
+        await one.end('SIGTERM');
+        one = await start('one', { folder });
+        await untilRole(one, 'leads');
+      }
+    } finally {
+      await connection.nats.close();
+    }
   });
 
   it('CLU-01 a host that is drained leaves the lead to others that are not, beyond a restart, and leads where nobody else does', async () => {
     await assert.rejects(callControl(one.folder, 'cluster.drain', {}), /Nobody else could lead/);
-    const [two, three] = [await startHost(nats, 'two'), await startHost(nats, 'three')];
+    const [two, three] = [await start('two'), await start('three')];
     for (const host of [two, three]) await untilRole(host, 'follows');
     const { alice } = await one.people('alice');
     const room = { kind: 'room', title: 'Maintenance', participants: [] };
@@ -63,7 +99,7 @@ describe('a host of several that stops', { skip }, () => {
     const posted = await one.api(alice, 'POST', `/v1/conversations/${made.body.id}/messages`, form);
     assert.equal(posted.status, 201, posted.text);
     assert.equal(await two.end('SIGTERM'), 0);
-    const again = await startHost(nats, 'two', { folder: two.folder });
+    const again = await start('two', { folder: two.folder });
     await untilRole(again, 'follows');
     await until(async () => (await drainedOf(again)).join() === 'one,two', 'both to be drained beyond a restart');
     await assert.rejects(callControl(three.folder, 'cluster.drain', {}), /Nobody else could lead/);

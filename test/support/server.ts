@@ -133,7 +133,7 @@ export class TestServer {
     } catch (error) {
       // One that hangs would keep the tests from ending, too.
       this.process.kill('SIGKILL');
-      throw error;
+      throw new Error(`${(error as Error).message} It said:\n${this.output.join('\n')}`, { cause: error });
     }
   }
 }
@@ -179,7 +179,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const urls = await deadline(promise, READY_MILLIS, 'the server to be ready').catch((error: unknown) => {
     // One that hangs would keep the tests from ending, too.
     child.kill('SIGKILL');
-    throw error;
+    throw new Error(`${(error as Error).message} It said:\n${output.join('\n')}`, { cause: error });
   });
   return new TestServer(child, folder, urls, output, options.folder !== undefined);
 }
