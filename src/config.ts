@@ -22,8 +22,9 @@ const proxy = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 const isProxyList = (text: string) =>
   text === '' || text.split(',').every((part) => proxy.safeParse(part.trim()).success);
 
-const isNatsList = (text: string) =>
-  text === '' || text.split(',').every((part) => /^(?:nats|tls):\/\/[^\s,@]+$/.test(part.trim()));
+// A certificate is held against a name; of an address the library would hold it against `localhost`.
+const NATS_URL = /^(?:nats:\/\/|tls:\/\/(?!\[|[\d.]+(?::|$)))[^\s,@]+$/;
+const isNatsList = (text: string) => text === '' || text.split(',').every((part) => NATS_URL.test(part.trim()));
 
 /** A name that an authority can look up: two labels at least, and no wildcard, which HTTP-01 cannot prove. */
 const PUBLIC_NAME = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
@@ -86,7 +87,12 @@ export const SETTINGS = {
     say: 'Folder to which everything that is committed is copied within a second, so that a backup can be restored to any instant behind it. You make it, on another disk; off without it. What it holds is as private as the data.',
   },
   cluster: {
-    schema: z.string().refine(isNatsList, 'must be URLs of NATS servers, nats:// or tls://, separated by commas'),
+    schema: z
+      .string()
+      .refine(
+        isNatsList,
+        'must be URLs of NATS servers, separated by commas: nats://, or tls:// with a name that stands in their certificates',
+      ),
     default: '',
     say: 'NATS servers with JetStream, as nats:// or tls:// URLs separated by commas: with them this host is one of several that serve one installation, and any of them may be lost. Three servers keep what is acknowledged. Without it this host is alone.',
   },
@@ -100,6 +106,11 @@ export const SETTINGS = {
     default: undefined,
     isSecret: true,
     say: 'File of what this host shows the NATS servers: credentials as `nsc` writes them, `user:password`, or a token. Whoever has it owns the installation.',
+  },
+  clusterCaFile: {
+    schema: filePath,
+    default: undefined,
+    say: 'File of certificates, in PEM, that vouch for those of the NATS servers; with it, or a tls:// URL, nothing is said to a server without TLS. Without it those that Node knows do.',
   },
   clusterStreamBytes: {
     schema: whole(1_048_576, 1024 ** 4),

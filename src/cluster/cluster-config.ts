@@ -5,6 +5,7 @@ export interface ClusterConfig {
   readonly name: string;
   readonly urls: readonly string[];
   readonly credentialsFile: string | undefined;
+  readonly authoritiesFile: string | undefined;
   /** What this host is called among the others; undefined where it makes a name itself. */
   readonly host: string | undefined;
 }
@@ -16,6 +17,7 @@ export function clusterIn(config: Config): ClusterConfig | undefined {
     name: config.clusterName,
     urls: config.cluster.split(',').map((url) => url.trim()),
     credentialsFile: config.clusterCredentialsFile,
+    authoritiesFile: config.clusterCaFile,
     host: config.hostId,
   };
 }

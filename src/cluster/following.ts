@@ -23,7 +23,7 @@ import {
 } from '#storage/cluster/presence.ts';
 import { writeClusterPlace } from '#storage/engine/cluster-place.ts';
 import { FolderError, type FolderLock } from '#storage/engine/folder.ts';
-import { connectToStream, type StreamConnection } from '#storage/stream/stream-connection.ts';
+import { connectToStream, untilReached, type StreamConnection } from '#storage/stream/stream-connection.ts';
 import type { ClusterConfig } from './cluster-config.ts';
 import { followerControl } from './follower-control.ts';
 import { hostName } from './host-name.ts';
@@ -68,7 +68,10 @@ export interface Led {
  */
 export async function followUntilLeading(options: FollowingOptions): Promise<Led | undefined> {
   const { cluster, config, folder, lock, log, opening, stopping } = options;
-  const connection = await unlessStopped(connectToStream(cluster), stopping);
+  const connection = await unlessStopped(
+    untilReached(cluster).then(async () => await connectToStream(cluster)),
+    stopping,
+  );
   if (connection === undefined) return undefined;
   let fault: Error | undefined;
   const faulted = (error: Error | undefined) => {

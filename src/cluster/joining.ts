@@ -141,7 +141,8 @@ async function makeStream({ manager }: StreamConnection, name: string, replicas:
 /** Finds out, or decides, which cluster the folder is of. */
 async function settlePlace(joining: Joining, record: InstallationRecord, replicas: number): Promise<StreamPlace> {
   const { cluster, connection, folder } = joining;
-  const reach = { name: cluster.name, urls: cluster.urls, credentialsFile: cluster.credentialsFile, replicas };
+  const { authoritiesFile, credentialsFile, name, urls } = cluster;
+  const reach = { name, urls, authoritiesFile, credentialsFile, replicas };
   const known = readClusterPlace(folder);
   const found = await record.read();
   if (known?.founding !== undefined && known.cluster !== found?.cluster) {

@@ -13,6 +13,7 @@ const placeSchema = z.strictObject({
   name: z.string().min(1),
   urls: z.array(z.string().min(1)).min(1),
   credentials_file: z.string().min(1).optional(),
+  authorities_file: z.string().min(1).optional(),
   cluster: z.string().regex(CLUSTER_ID),
   replicas: z.int().min(1).max(5),
   /** The term in which this host led last; 0 before it ever did. */
@@ -25,16 +26,20 @@ export function readClusterPlace(folder: string): StreamPlace | undefined {
   const path = folderPaths(folder).cluster;
   if (!existsSync(path)) return undefined;
   try {
-    const { credentials_file: credentialsFile, ...place } = placeSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-    return { ...place, credentialsFile };
+    const {
+      authorities_file: authoritiesFile,
+      credentials_file: credentialsFile,
+      ...place
+    } = placeSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return { ...place, authoritiesFile, credentialsFile };
   } catch {
     throw new FolderError(`${path} cannot be read. Put it back as it was on a host of the same cluster.`);
   }
 }
 
-export function writeClusterPlace(folder: string, { credentialsFile, ...place }: StreamPlace): void {
-  const credentials = credentialsFile === undefined ? {} : { credentials_file: credentialsFile };
-  replaceJson(folder, folderPaths(folder).cluster, { ...place, ...credentials });
+export function writeClusterPlace(folder: string, { authoritiesFile, credentialsFile, ...place }: StreamPlace): void {
+  const files = { authorities_file: authoritiesFile, credentials_file: credentialsFile };
+  replaceJson(folder, folderPaths(folder).cluster, { ...place, ...files });
 }
 
 /** Has the folder be of no cluster any more. */

@@ -10,6 +10,8 @@ export interface StreamPlace {
   readonly urls: readonly string[];
   /** File of the credentials for NATS. */
   readonly credentialsFile: string | undefined;
+  /** File of the certificates that vouch for those of the NATS servers; those of the system without it. */
+  readonly authoritiesFile: string | undefined;
   /** Sixteen hex digits that no other cluster has. */
   readonly cluster: string;
   /** How many NATS servers keep what is acknowledged. */

@@ -201,6 +201,7 @@ describe('several hosts', { skip }, () => {
       stream,
     } = await connectToStream({
       urls: nats.urls.split(','),
+      authoritiesFile: undefined,
       credentialsFile: undefined,
     });
     try {
@@ -225,7 +226,11 @@ describe('several hosts', { skip }, () => {
   it('CLU-01 a host whose word that it leads was stored and never answered goes on leading', async () => {
     await untilOneLeads();
     const term = await termOf(leading);
-    const connection = await connectToStream({ urls: nats.urls.split(','), credentialsFile: undefined });
+    const connection = await connectToStream({
+      urls: nats.urls.split(','),
+      authoritiesFile: undefined,
+      credentialsFile: undefined,
+    });
     try {
       const bucket = await openBucket(connection, presenceBucket('parley'), {});
       const said = async () => {

@@ -1,4 +1,5 @@
 /** Hosts of a cluster in tests: real servers over real NATS servers. */
+import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,4 +51,16 @@ export async function untilRole(host: TestServer, role: 'follows' | 'leads'): Pr
     return health?.role === role && health.leader !== null && health.lag_ms === 0;
   };
   await until(isIt, `${host.folder} to be one that ${role}`, TAKEOVER_MILLIS);
+}
+
+/** What a start says that is refused. */
+export async function refusal(environment: Record<string, string>, folder?: string): Promise<string> {
+  const started = startServer({ environment, folder: folder ?? mkdtempSync(join(tmpdir(), 'parley-refused-')) });
+  return await started.then(
+    async (server) => {
+      await server.end('SIGKILL');
+      assert.fail('it started');
+    },
+    (error: unknown) => (error as Error).message,
+  );
 }

@@ -15,7 +15,7 @@ import { TestNats } from '#test/support/nats.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
-import { startHost, TAKEOVER_MILLIS, untilRole } from './hosts.ts';
+import { refusal, startHost, TAKEOVER_MILLIS, untilRole } from './hosts.ts';
 
 const skip = unlessInstalled('nats-server', ['--version']);
 const PARLEY = programOf(new URL('../../src/cli/parley.ts', import.meta.url));
@@ -74,18 +74,6 @@ describe('coming into a cluster', { skip }, () => {
     return reply.body.items.map(({ body }) => body);
   }
 
-  /** What a start says that is refused. */
-  async function refusal(environment: Record<string, string>, folder?: string): Promise<string> {
-    const started = startServer({ environment, folder: folder ?? (await mkdtemp(join(tmpdir(), 'parley-refused-'))) });
-    return await started.then(
-      async (server) => {
-        await server.end('SIGKILL');
-        assert.fail('it started');
-      },
-      (error: unknown) => (error as Error).message,
-    );
-  }
-
   it('CLU-01 the folder of one host becomes the cluster’s, and an empty host takes all of it and serves it when it leads', async () => {
     const second = await host('second');
     await untilRole(second, 'follows');
@@ -103,7 +91,11 @@ describe('coming into a cluster', { skip }, () => {
     await away.end('SIGTERM');
     const text = 'x'.repeat(10_000);
     for (let count = 0; count < 130; count += 1) await say(leads, text);
-    const { manager, nats: connection } = await connectToStream({ urls: [nats.urls], credentialsFile: undefined });
+    const { manager, nats: connection } = await connectToStream({
+      urls: [nats.urls],
+      authoritiesFile: undefined,
+      credentialsFile: undefined,
+    });
     const cut = async () => (await manager.streams.info('parley_parley')).state.bytes < STREAM_BYTES;
     await until(cut, 'the stream to be cut', TAKEOVER_MILLIS);
     await connection.close();
@@ -207,7 +199,11 @@ describe('coming into a cluster', { skip }, () => {
     const three = await TestNats.start(3);
     try {
       const urls = three.urls.split(',');
-      const { manager, nats: connection } = await connectToStream({ urls, credentialsFile: undefined });
+      const { manager, nats: connection } = await connectToStream({
+        urls,
+        authoritiesFile: undefined,
+        credentialsFile: undefined,
+      });
       const made = async () =>
         await manager.streams
           .add({ name: streamName('few'), subjects: [allLogs('few')], num_replicas: 1 })

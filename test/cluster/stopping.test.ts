@@ -56,7 +56,11 @@ describe('a host of several that stops', { skip }, () => {
   });
 
   it('CLU-01 a host that is told to stop as it begins again ends: the signal is not lost with the process that heard it', async () => {
-    const connection = await connectToStream({ urls: nats.urls.split(','), credentialsFile: undefined });
+    const connection = await connectToStream({
+      urls: nats.urls.split(','),
+      authoritiesFile: undefined,
+      credentialsFile: undefined,
+    });
     try {
       const bucket = await openBucket(connection, presenceBucket('parley'), {});
       for (let count = 0; count < AGAIN; count += 1) {

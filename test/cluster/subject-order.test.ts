@@ -32,7 +32,11 @@ describe('the order of a subject', { skip }, () => {
 
   before(async () => {
     nats = await TestNats.start(1);
-    connection = await connectToStream({ urls: nats.urls.split(','), credentialsFile: undefined });
+    connection = await connectToStream({
+      urls: nats.urls.split(','),
+      authoritiesFile: undefined,
+      credentialsFile: undefined,
+    });
     await connection.manager.streams.add({ name: streamName(NAME), subjects: [allLogs(NAME)] });
   });
 

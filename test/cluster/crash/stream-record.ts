@@ -29,7 +29,7 @@ export class StreamRecord {
   }
 
   static async open(urls: readonly string[]): Promise<StreamRecord> {
-    return new StreamRecord(await connectToStream({ urls, credentialsFile: undefined }));
+    return new StreamRecord(await connectToStream({ urls, authoritiesFile: undefined, credentialsFile: undefined }));
   }
 
   /** The sequence of the stream's last message. */
