@@ -1,5 +1,5 @@
 /**
- * The configurations of `docs/deploy` for nginx and Caddy in front of a real server: everything a client does goes
+ * The configurations of `docs/deploy` for nginx, Caddy and HAProxy in front of a real server: everything a client does goes
  * through them, from an address of its own.
  */
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ import { startServer, type Person } from '#test/support/server.ts';
 import { attach, idOf } from '../messaging/attaching.ts';
 import { start } from '../messaging/conversing.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
-import { readDeployed, startCaddy, startNginx, type Layout, type Proxy } from './proxy.ts';
+import { readDeployed, startCaddy, startHaproxy, startNginx, type Layout, type Proxy } from './proxy.ts';
 import { RemoteClient } from './remote-client.ts';
 
 const MIB = 1024 * 1024;
@@ -61,14 +61,15 @@ const ROUTES = Object.entries(paths).flatMap(([path, { servers, ...operations }]
     }));
 });
 
-const PROXIES = [
-  { name: 'nginx', startProxy: startNginx, skip: unlessInstalled('nginx', ['-v']) },
-  { name: 'Caddy', startProxy: startCaddy, skip: unlessInstalled('caddy', ['version']) },
-];
 const LAYOUTS: readonly Layout[] = ['one-name', 'three-names'];
+const PROXIES = [
+  { name: 'nginx', startProxy: startNginx, layouts: LAYOUTS, skip: unlessInstalled('nginx', ['-v']) },
+  { name: 'Caddy', startProxy: startCaddy, layouts: LAYOUTS, skip: unlessInstalled('caddy', ['version']) },
+  { name: 'HAProxy', startProxy: startHaproxy, layouts: LAYOUTS.slice(0, 1), skip: unlessInstalled('haproxy', ['-v']) },
+];
 
-for (const [at, { name, startProxy, skip }] of PROXIES.entries()) {
-  for (const [of, layout] of LAYOUTS.entries()) {
+for (const [at, { layouts, name, startProxy, skip }] of PROXIES.entries()) {
+  for (const [of, layout] of layouts.entries()) {
     describe(`${name}, ${layout}`, { skip }, () => {
       const client = new RemoteClient(`127.0.0.${10 + 2 * at + of}`);
       const secrets: string[] = [];
@@ -220,6 +221,14 @@ function addServiceTests(client: RemoteClient, theProxy: () => Proxy, secrets: r
     for (const secret of ['canary', ...secrets]) assert.ok(!log.includes(secret), `the log has ${secret}`);
   });
 }
+
+test('HAProxy waits longer than the server lets sockets be silent and requests take', () => {
+  const text = readDeployed('haproxy/haproxy.cfg');
+  for (const directive of ['client', 'server', 'tunnel']) {
+    const seconds = Number(new RegExp(`^ {4}timeout ${directive} (\\d+)s$`, 'm').exec(text)?.[1]);
+    assert.ok(seconds > Math.max(SETTINGS.socketIdleSeconds.default, SETTINGS.requestSeconds.default), directive);
+  }
+});
 
 test('nginx waits longer than the server lets sockets be silent and requests take', () => {
   const text = readDeployed('nginx/parley-proxy.conf');

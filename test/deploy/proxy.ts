@@ -162,3 +162,36 @@ export async function startCaddy(server: TestServer, layout: Layout, folder: str
     stop: async () => await program.stop(),
   };
 }
+
+/** HAProxy over `folder`, which is empty, in front of one server or of the hosts of a cluster. It has one layout. */
+export async function startHaproxy(
+  behind: TestServer | readonly TestServer[],
+  layout: Layout,
+  folder: string,
+): Promise<Proxy> {
+  assert.equal(layout, 'one-name');
+  const servers = Array.isArray(behind) ? (behind as readonly TestServer[]) : [behind as TestServer];
+  const [https, http] = [await freePort(), await freePort()];
+  const at = (name: string) => join(folder, name);
+  writeFileSync(at('parley.pem'), `${CERTIFICATE}${KEY}`);
+  const lines = Object.keys(servicesOf(servers[0] as TestServer)).map((port) => {
+    const hosts = servers.map((server, number) => `server host-${number} 127.0.0.1${servicesOf(server)[port]}`);
+    return [`server one 127.0.0.1${port}`, hosts.join('\n    ')];
+  });
+  const file = replaceIn(readDeployed('haproxy/haproxy.cfg'), {
+    ...(Object.fromEntries(lines) as Record<string, string>),
+    'bind :443': `bind 127.0.0.1:${https}`,
+    'bind :80': `bind 127.0.0.1:${http}`,
+    '/etc/haproxy': folder,
+    'log /dev/log local0': 'log stdout format raw local0',
+    'maxconn 100000': 'maxconn 1000',
+  });
+  writeFileSync(at('haproxy.cfg'), file);
+  const program = new RealProgram('haproxy', ['-db', '-f', at('haproxy.cfg')]);
+  await ready(program, https);
+  return {
+    ...urlsOf(layout, { https, http }),
+    log: () => program.said,
+    stop: async () => await program.stop(),
+  };
+}
