@@ -17,6 +17,9 @@ import type { SharedConnection } from '../stream/stream-connection.ts';
 import { contentBucket } from '../stream/stream-names.ts';
 import type { StreamPlace } from '../stream/stream-place.ts';
 
+/** How long NATS may send nothing of a content; its servers choose a new leader within two seconds. */
+const STALLED_MILLIS = 5_000;
+
 export class ContentCopies {
   readonly #place: StreamPlace;
   #connection: SharedConnection | undefined;
@@ -49,23 +52,28 @@ export class ContentCopies {
   }
 
   /**
-   * Brings the content of that name to this host's disk; answers whether it is there.
-   * @throws Refusal `object_store_unavailable` while NATS is away; Error for one that is not the content.
+   * Brings the content of that name to this host's disk, unless `stopped` aborts; answers whether it is there.
+   * @throws Refusal `object_store_unavailable` while NATS is away, or has sent nothing for STALLED_MILLIS; Error for one that is not the content.
    */
-  async bring(folder: string, name: string): Promise<boolean> {
+  async bring(folder: string, name: string, stopped?: AbortSignal): Promise<boolean> {
     const path = fetchedPath(folder, randomUUID());
+    // What NATS does not go on with never ends by itself.
+    const stalled = new AbortController();
+    const timer = setTimeout(() => stalled.abort(), STALLED_MILLIS);
+    const signal = stopped === undefined ? stalled.signal : AbortSignal.any([stalled.signal, stopped]);
     try {
       const found = await (await this.#open()).get(name);
       if (found === null) return false;
       const hash = makeContentHash(name);
       const hashing = async function* hashed(source: AsyncIterable<Uint8Array>) {
         for await (const piece of source) {
+          timer.refresh();
           hash.update(piece);
           yield piece;
         }
       };
       const data = Readable.fromWeb(found.data as Parameters<typeof Readable.fromWeb>[0]);
-      await pipeline(data, hashing, createWriteStream(path, { mode: 0o600, flush: true }));
+      await pipeline(data, hashing, createWriteStream(path, { mode: 0o600, flush: true }), { signal });
       const fault = await found.error;
       if (fault instanceof Error) throw fault;
       if (!isSealedName(name) && hash.digest() !== name) throw new Error('A copy is not the content that it was.');
@@ -74,6 +82,8 @@ export class ContentCopies {
       const refusal = new Refusal('object_store_unavailable');
       refusal.cause = error;
       throw refusal;
+    } finally {
+      clearTimeout(timer);
     }
     const target = blobPath(folder, name);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });

@@ -40,7 +40,7 @@ export async function followContents(
       if (stopped.aborted) stop();
       for await (const change of changes) {
         if (stopped.aborted) break;
-        await take(copies, folder, change);
+        await unlessAborted(take(copies, folder, change, stopped), stopped);
       }
     } catch {
       await sleep(RETRY_MILLIS, undefined, { signal: stopped }).catch(() => undefined);
@@ -49,8 +49,23 @@ export async function followContents(
   await copies.close();
 }
 
-async function take(copies: ContentCopies, folder: string, { deleted, name }: ObjectInfo): Promise<void> {
+async function take(
+  copies: ContentCopies,
+  folder: string,
+  { deleted, name }: ObjectInfo,
+  stopped: AbortSignal,
+): Promise<void> {
   if (!CONTENT_NAME.test(name)) return;
   if (deleted) await removeBlob(folder, name);
-  else if (!existsSync(blobPath(folder, name))) await copies.bring(folder, name).catch(() => undefined);
+  else if (!existsSync(blobPath(folder, name))) await copies.bring(folder, name, stopped).catch(() => undefined);
+}
+
+/** Waits for something unless this is to stop: a NATS that does not answer keeps no host from leading. */
+async function unlessAborted(action: Promise<void>, stopped: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = () => resolve();
+  stopped.addEventListener('abort', stop, { once: true });
+  if (stopped.aborted) stop();
+  await Promise.race([action, promise]);
+  stopped.removeEventListener('abort', stop);
 }
