@@ -32,7 +32,15 @@ const INSTANT = '2026-11-22T10:00:00Z';
 /** Fields that have an instant: one that is none is not shown, and so no attack. */
 const IS_INSTANT = /(?:_at|_since|_seen|_until|_after)$|^(?:at|time|since|guest_until|renewable_until)$/;
 /** Values for texts whose form is bound; the first that fits. */
-const BOUND = ['someone', 'grp_0000000000000000000000', 'someone@example.org', 'https://example.org/', '1.0.0', 'a', ''];
+const BOUND = [
+  'someone',
+  'grp_0000000000000000000000',
+  'someone@example.org',
+  'https://example.org/',
+  '1.0.0',
+  'a',
+  '',
+];
 
 /** What a route of the console answers where all that others wrote is `word`; undefined where there is no such route. */
 export function hostileAnswer(
