@@ -124,6 +124,9 @@ class Drawing {
     ]);
     if (typeof additionalProperties !== 'object') return Object.fromEntries(fixed);
     const key = this.value({ type: 'string', ...propertyNames }, '', depth + 1);
-    return Object.fromEntries([...fixed, [String(key), this.value(additionalProperties, '', depth + 1)]]);
+    return Object.fromEntries([
+      ...fixed,
+      [typeof key === 'string' ? key : 'a', this.value(additionalProperties, '', depth + 1)],
+    ]);
   }
 }

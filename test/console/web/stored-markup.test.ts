@@ -3,8 +3,10 @@
  * run, templates, marks that turn the writing round or pile up, words without end. Without Chromium it is skipped.
  */
 import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { request } from '#test/support/server.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/console/console-server.ts';
 import { buildApp } from '#test/web/built-app.ts';
 import { CHROMIUM, NARROW, People, WIDE } from '#test/web/browser.ts';
@@ -26,6 +28,31 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Screens on which nobody else's words stand before something is asked for. */
 const WITHOUT_WORDS = ['#/recovery', '#/break-glass', '#/settings', '#/message-export'];
+
+/** Where hostile words get in; nowhere is a name or title refused for what stands in it. */
+const DOORS = [
+  'AI',
+  'a bot',
+  'a client of SCIM',
+  'a device',
+  'a group',
+  'a hold',
+  'a hook',
+  'a meeting',
+  'a person',
+  'a profile',
+  'a provider',
+  'a resource',
+  'a room',
+  'a rule',
+  'a vendor token',
+  'an account at a provider',
+  'an automation',
+  'commands of a bot',
+  'health',
+  'mail',
+  'reports',
+];
 
 /** What is wrong with what is shown: a sentence for each. */
 const LOOK = `(() => {
@@ -54,6 +81,7 @@ const LOOK = `(() => {
     const says = where.outerHTML.slice(0, 100);
     if (/[\\u202a-\\u202e\\u2066-\\u2069]/.test(text)) faults.push('it turns the writing round in ' + says);
     if (where.tagName !== 'PRE' && /[\\u200b\\u2060\\ufeff\\u00ad\\u{e0041}]/u.test(text)) faults.push('what is not seen is in ' + says);
+    if (text.includes('constructor(') && /[$]t[(]action|count/.test(text) && !/[$]t[(]action[.]save[)][{][{]count[}][}]/.test(text)) faults.push('a template was filled in in ' + says);
     if (/\\p{M}{5}/u.test(text)) faults.push('marks pile up in ' + says);
   }
   return { faults: [...new Set(faults)], hits: texts.filter(([, text]) => text.includes('hit')).length };
@@ -100,7 +128,7 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
       await dangers.nth(at).click();
       const dialog = browser.page.locator('[role=dialog]').filter({ visible: true });
       await dialog.waitFor();
-      asked += 1;
+      questions += 1;
       faults.push(...(await lookAt(browser, `${place}, asked`)).faults);
       const inside = await dialog.evaluate((one) => one.scrollWidth - one.clientWidth);
       if (inside > 0) faults.push(`${place}: a question is ${inside} too wide`);
@@ -109,7 +137,7 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
     }
     return faults;
   };
-  let asked = 0;
+  let questions = 0;
 
   /** What is wrong with a screen at both widths. */
   const lookAt = async (browser: ConsolePage, place: string): Promise<{ faults: string[]; hits: number }> => {
@@ -160,9 +188,222 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
       const { faults, silent } = await walk(browser);
       assert.deepEqual(faults, []);
       assert.deepEqual(silent, WITHOUT_WORDS, 'screens that show no word of others');
-      assert.ok(asked > 5, `${asked} questions were asked`);
+      assert.ok(questions > 5, `${questions} questions were asked`);
       assert.deepEqual(people.complaints, []);
       await browser.page.context().close();
     });
   }
+
+  test('CON-01 what people, bots, hosts and machines put in at their own doors changes nothing on any screen', async () => {
+    const { call, callers, server } = console;
+    const taken: string[] = [];
+    /** At a door that takes it, or refuses it by a code; nothing else may come of it. */
+    const put = async <T = Record<string, string>>(
+      door: string,
+      ask: Promise<{ status: number; text: string; body: T }>,
+    ): Promise<T> => {
+      const { body, status, text } = await ask;
+      assert.ok(status < 500, `${door} answered ${status} ${text}`);
+      if (status < 300) taken.push(door);
+      else assert.match(text, /"code":"\w+"/, door);
+      return body;
+    };
+    const eve = await server.person('eve');
+    const bearer = { authorization: `Bearer ${eve.session.token}` };
+    const owned = async (door: string, method: string, path: string, body: unknown) =>
+      await put(door, call('owner', method, path, { body }));
+    for (const [at, word] of Object.values(WORDS).entries()) {
+      const fit = (most: number) => word.slice(0, most).toWellFormed();
+      const device = { name: fit(100), platform: fit(32) };
+      const login = { username: 'eve', password: eve.password, device };
+      await put('a device', request('POST', `${server.coordinator}/v1/auth/login`, { body: login }));
+      const stranger = { username: fit(64), password: fit(256), device };
+      const seen = { 'user-agent': fit(300).replaceAll(/[^\x20-\x7e]/g, '?'), 'x-forwarded-for': '<b data-hit>1</b>' };
+      await put(
+        'a failed sign-in',
+        request('POST', `${server.coordinator}/v1/auth/login`, { body: stranger, headers: seen }),
+      );
+      await put(
+        'a failed sign-in to the console',
+        call('nobody', 'POST', '/login', { body: { username: fit(64), password: fit(256) }, headers: seen }),
+      );
+      const profile = { display_name: fit(100), title: fit(100), status: { text: fit(100) } };
+      await put('a profile', request('PATCH', `${server.coordinator}/v1/me`, { body: profile, headers: bearer }));
+      const room = await put<{ id: string }>(
+        'a room',
+        server.api(eve, 'POST', '/v1/conversations', {
+          kind: 'room',
+          title: fit(100),
+          topic: fit(300),
+          participants: [],
+        }),
+      );
+      await put('a hook', server.api(eve, 'POST', `/v1/conversations/${room.id}/webhooks`, { name: fit(100) }));
+      await put(
+        'a meeting',
+        request('POST', `${server.coordinator}/v1/meetings`, {
+          body: { title: fit(200), starts_at: '2027-01-01T10:00:00Z', ends_at: '2027-01-01T11:00:00Z' },
+          headers: bearer,
+        }),
+      );
+      const bot = await owned('a bot', 'POST', '/bots', {
+        name: `bot${at}`,
+        display_name: fit(100),
+        scopes: ['commands:write'],
+        conversations: [],
+      });
+      await put(
+        'commands of a bot',
+        request('PUT', `${server.messaging}/v1/bots/self/commands`, {
+          body: { commands: [{ name: 'x', description: fit(100), usage: fit(100) }] },
+          token: bot['token'],
+        }),
+      );
+      await owned('an automation', 'POST', '/automations', {
+        name: fit(100),
+        events: ['user.created'],
+        url: at === 1 ? word : `https://example.org/${encodeURIComponent(fit(80))}`,
+        secret: 'x'.repeat(16),
+      });
+      const group = await owned('a group', 'POST', '/groups', { name: fit(100), members: ['eve'] });
+      await owned('a rule', 'POST', '/policies', {
+        action: 'call',
+        from: group['id'],
+        to: 'everyone',
+        effect: 'allow',
+        position: 1,
+      });
+      await owned('a resource', 'POST', '/resources', { kind: 'room', name: fit(100), place: fit(200) });
+      await owned('a client of SCIM', 'POST', '/scim-clients', { name: fit(100) });
+      await owned('a provider', 'PUT', `/sso/providers/p${at}`, {
+        name: fit(100),
+        issuer: 'https://example.org',
+        client_id: fit(200),
+        client_secret: 'x',
+      });
+      await owned('an account at a provider', 'PUT', `/sso/providers/p${at}/identities/eve`, { subject: fit(255) });
+      await owned('a vendor token', 'POST', '/vendor-tokens', {
+        name: fit(100),
+        vendor: 'parley',
+        purpose: fit(500),
+        term_days: 365,
+      });
+      await owned('a person', 'POST', '/users', {
+        username: `made${at}`,
+        password: `a long password ${at}`,
+        display_name: fit(100),
+        title: fit(100),
+      });
+      await owned('a hold', 'PUT', `/conversations/${room.id}/hold`, { held: true });
+      await owned('TURN', 'PUT', '/settings/turn', { uris: fit(1_000), secret: fit(100) });
+      await owned('mail', 'PUT', '/settings/mail', { smtp_host: 'mail.example.org', smtp_username: fit(200) });
+      await owned('AI', 'PUT', '/settings/ai-keys', { model: fit(200) });
+      const said = async (path: string, body: unknown) =>
+        await put(
+          path,
+          request('POST', `${server.coordinator}/v1/nodes/self/${path}`, { body, headers: callers.node }),
+        );
+      const line = { at: '2026-11-22T10:00:00Z', unit: fit(128), level: 'error', line: fit(4_096) };
+      await said('health', {
+        agent_version: fit(64),
+        uptime_seconds: 1,
+        load: [1, 1, 1],
+        memory: { total_bytes: 1, available_bytes: 1 },
+        disks: [{ path: fit(256), total_bytes: 1, free_bytes: 1 }],
+        units_failed: [fit(256)],
+        certificates: [{ name: fit(256), not_after: '2027-01-01T00:00:00Z' }],
+        errors: [line],
+      });
+      await said('reports', {
+        role: 'gateway',
+        state: 'up',
+        listeners: [{ host: fit(253), port: 1, protocol: fit(32) }],
+        lines: [line],
+      });
+    }
+    assert.deepEqual([...new Set(taken)].toSorted(), DOORS);
+    const browser = await open();
+    const { faults, silent } = await walk(browser);
+    assert.deepEqual(faults, []);
+    for (const place of [
+      '#/people',
+      '#/groups',
+      '#/conversations',
+      '#/vendor-tokens',
+      '#/bots',
+      '#/gateways',
+      '#/audit',
+    ])
+      assert.ok(!silent.includes(place), `${place} shows none of it`);
+    assert.deepEqual(people.complaints, []);
+    await browser.page.context().close();
+  });
+
+  test('DIR-01 a file of links runs nothing in a spreadsheet, whatever divides its cells there', async () => {
+    const browser = await open();
+    await browser.open('#/people');
+    const formulas = [
+      "=cmd|'/C calc'!A0",
+      '+1+1',
+      '-1+1',
+      '@SUM(1)',
+      '\uFF1D1+1',
+      '\uFF0B1',
+      '\uFF0D1',
+      '\uFF20SUM(1)',
+      "x;=cmd|'/C calc'!A0;",
+      'x\t=1+1\t',
+      'x,=1+1,',
+      'x"\n=1+1',
+      'x|=1+1|',
+      'x; =1+1;',
+      'x"";=1+1;',
+      '\u200B=1+1',
+      ' =1+1',
+    ];
+    const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+    const csv = ['display_name,title', ...formulas.map((text) => `${quoted(text)},${quoted(text)}`)].join('\r\n');
+    await browser.press('Invite by a file', 'main');
+    const choosing = browser.page.waitForEvent('filechooser');
+    await browser.page.getByRole('dialog').getByLabel('File', { exact: true }).click();
+    await (await choosing).setFiles({ name: "=cmd|'x'.csv", mimeType: 'text/csv', buffer: Buffer.from(csv) });
+    await browser.answer(`Invite: ${formulas.length}`);
+    const downloading = browser.page.waitForEvent('download');
+    await browser.answer('Download the links');
+    const download = await downloading;
+    assert.equal(download.suggestedFilename(), 'parley-invitations.csv');
+    const file = (await buffer(await download.createReadStream())).toString('utf8');
+    assert.ok((file.match(/\/v1\/enroll\//g)?.length ?? 0) > 10, file);
+    const running = [',', ';', '\t', '|'].flatMap((separator) =>
+      cellsOf(file, separator)
+        .filter((cell) => /^[\s\u200B]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/.test(cell))
+        .map((cell) => `by ${JSON.stringify(separator)}: ${JSON.stringify(cell)}`),
+    );
+    assert.deepEqual(running, []);
+    await browser.page.context().close();
+  });
 });
+
+/** Cells as spreadsheets divide a file: quotes count at the beginning of a cell, and what comes behind them belongs to it. */
+function cellsOf(file: string, separator: string): string[] {
+  const cells: string[] = [];
+  let cell = '';
+  let [isQuoted, isNew] = [false, true];
+  for (let at = 0; at < file.length; at += 1) {
+    const letter = file[at] as string;
+    if (isQuoted && letter === '"' && file[at + 1] === '"') {
+      cell += '"';
+      at += 1;
+    } else if (isQuoted && letter === '"') isQuoted = false;
+    else if (isQuoted) cell += letter;
+    else if (letter === '"' && isNew) isQuoted = true;
+    else if (letter === separator || letter === '\n' || letter === '\r') {
+      cells.push(cell);
+      cell = '';
+      isNew = true;
+      continue;
+    } else cell += letter;
+    isNew = false;
+  }
+  return [...cells, cell];
+}
