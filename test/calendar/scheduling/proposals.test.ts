@@ -310,34 +310,6 @@ test('CAL-04 SOC-04 who organises, their delegate and who proposed hear of a pro
   for (const who of [carol, dave]) await share(alice, alices, who, undefined);
 });
 
-test('CAL-04 SOC-04 of a proposal for what somebody organises in a calendar of another, that calendar’s delegates hear nothing', async () => {
-  const { id: daves } = await defaultCalendar(server, dave);
-  const sharing = async (who: Person, access: string) =>
-    await call(server, dave, 'PUT', `/v1/calendars/${daves}/shares/${who.username}`, { access });
-  for (const [who, access] of [
-    [alice, 'write'],
-    [carol, 'delegate'],
-  ] as const)
-    assert.ok((await sharing(who, access)).status < 300);
-  const sockets = await Promise.all([alice, carol].map(async (who) => await connect(server, who)));
-  const [hers, delegates] = sockets as [TestSocket, TestSocket];
-  // A program writes what it organises where it may write: the entry is Dave’s, and the meeting Alice’s.
-  const { id, uid } = await makeEntry(server, alice, daves, { ...TALK, attendees: ['bob'] });
-  const copy = await entryWhen(bob, bobs, uid);
-  assert.equal((await propose(bob, bobs, copy.id, NOON)).status, 204);
-  await hers.event(isProposal(daves, id), 'the proposal');
-  await call(server, dave, 'PATCH', `/v1/calendars/${daves}/entries/${id}`, { location: 'Behind it' });
-  await until(
-    () =>
-      delegates.events.filter(({ data, type }) => type === 'calendar.changed' && data['calendar_id'] === daves).length >
-      1,
-    'the changes to be heard',
-  );
-  assert.deepEqual(delegates.events.filter(isProposal(daves, id)), []);
-  for (const socket of sockets) socket.raw.close();
-  for (const who of [alice, carol]) await call(server, dave, 'DELETE', `/v1/calendars/${daves}/shares/${who.username}`);
-});
-
 test('CAL-03 CAL-04 a delegate reads, takes and declines what is proposed to the owner, and proposes in their name', async () => {
   const second = await call<{ id: string }>(server, alice, 'POST', '/v1/calendars', { displayname: 'Not shared' });
   const { id, uid } = await invite(['bob']);
