@@ -53,7 +53,7 @@ test('CAL-04 SOC-04 of a proposal for what somebody organises in a calendar of a
   const changes = () =>
     delegates.events.filter(({ data, type }) => type === 'calendar.changed' && data['calendar_id'] === daves).length;
   const before = changes();
-  await call(server, dave, 'PATCH', `/v1/calendars/${daves}/entries/${id}`, { location: 'Behind it' });
+  await makeEntry(server, dave, daves, { ...TALK, title: 'Behind it' });
   await until(() => changes() > before, 'the change to be heard');
   assert.deepEqual(delegates.events.filter(isProposal(daves, id)), []);
   for (const socket of sockets) socket.raw.close();
