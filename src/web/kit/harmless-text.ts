@@ -4,7 +4,7 @@
  */
 
 /** Marks that turn or isolate the direction, and what is not seen at all: ZWSP, word joiner, BOM, soft hyphen, Hangul fillers. */
-const UNSEEN = /[\p{Cc}\u00ad\u034f\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0]/gu;
+const UNSEEN = /[\u034f\p{Cc}\u00ad\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0]/gu;
 /** Letters that are not seen (tags), but for those of a flag, which they follow: a whole sentence can be written in them. */
 const TAGS = /(?<!\u{1f3f4}[\u{e0020}-\u{e007e}]{0,6})[\u{e0000}-\u{e007f}]/gu;
 /** Marks on one letter beyond what any writing needs: they would be drawn over the lines around. */
