@@ -11,24 +11,27 @@
  * widening that is meant is written with `MATRIX=admit`, and shows in the file's difference.
  */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { consoleRoutes } from '#src/console/route-table.ts';
 import type { ConsoleRoute } from '#src/console/route.ts';
 import { ERRORS, type ErrorCode } from '#src/protocol/errors.ts';
 import { SCIM_PREFIX, SCIM_ROUTES, type ScimRoute } from '#src/scim/scim-routes.ts';
+import {
+  expectedOf,
+  IN,
+  letIn,
+  readMatrix as readFile,
+  rowOf,
+  widenings,
+  type Matrix,
+} from '#test/support/caller-matrix.ts';
 import { request } from '#test/support/server.ts';
 import { CALLER_NAMES, type CallerName } from './callers.ts';
 import { startConsoleServer, type ConsoleServer } from './console-server.ts';
 
 const FILE = new URL('./authorisation-matrix.json', import.meta.url);
-/** Let in, as what a probe is answered says. */
-const IN = 'in';
 /** Who may be let into a new route without a word. */
 const CONSOLE_PEOPLE: readonly string[] = ['viewer', 'administrator', 'owner', 'owner_before_step_up', 'break_glass'];
-
-/** Route → outcome → callers, in the order of CALLER_NAMES, with spaces between. */
-type Matrix = Record<string, Record<string, string>>;
 
 let server: ConsoleServer;
 before(async () => {
@@ -56,35 +59,18 @@ async function readMatrix(): Promise<Matrix> {
   const matrix: Matrix = {};
   const routes = consoleRoutes().map(({ route }) => route);
   for (const route of routes.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
-    const outcomes = new Map<string, CallerName[]>();
-    for (const caller of CALLER_NAMES) {
-      const outcome = await probe(route, caller);
-      outcomes.set(outcome, [...(outcomes.get(outcome) ?? []), caller]);
-    }
-    const row = [...outcomes].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    matrix[nameOf(route)] = Object.fromEntries(row.map(([outcome, who]) => [outcome, who.join(' ')]));
+    const outcomes: [string, string][] = [];
+    for (const caller of CALLER_NAMES) outcomes.push([caller, await probe(route, caller)]);
+    matrix[nameOf(route)] = rowOf(outcomes);
   }
   return matrix;
 }
 
-const letIn = (matrix: Matrix, route: string) => (matrix[route]?.[IN] ?? '').split(' ').filter((who) => who !== '');
-
-/** Whom a matrix lets in whom the one before did not: sentences. */
-function widenings(past: Matrix, present: Matrix): string[] {
-  return Object.keys(present).flatMap((route) => {
-    const known = Object.hasOwn(past, route) ? letIn(past, route) : CONSOLE_PEOPLE;
-    const fresh = letIn(present, route).filter((who) => !known.includes(who));
-    return fresh.map((who) => `${route} now lets in ${who}`);
-  });
-}
-
 test('CON-03 VND-15 every caller meets every route as the matrix says', async () => {
-  const past = (existsSync(FILE) ? JSON.parse(readFileSync(FILE, 'utf8')) : {}) as Matrix;
   const present = await readMatrix();
-  const mode = process.env['MATRIX'];
-  if (mode === 'write') assert.deepEqual(widenings(past, present), [], 'if this is meant, write with MATRIX=admit');
-  if (mode === 'write' || mode === 'admit') writeFileSync(FILE, `${JSON.stringify(present, null, 2)}\n`);
-  else assert.deepEqual(present, past, 'if this is meant, see the head of this file');
+  const { expected, refused } = expectedOf(FILE, present, CONSOLE_PEOPLE);
+  assert.deepEqual(refused, [], 'if this is meant, write with MATRIX=admit');
+  assert.deepEqual(present, expected, 'if this is meant, see the head of this file');
 });
 
 test('CON-03 SCIM lets in no caller of the console or of the apps, by whichever of its routes', async () => {
@@ -102,11 +88,15 @@ test('CON-03 SCIM lets in no caller of the console or of the apps, by whichever 
 
 test('a matrix that lets somebody in who was not is noticed', () => {
   const past: Matrix = { 'GET /a': { in: 'owner', '403 right_missing': 'viewer' } };
-  assert.deepEqual(widenings(past, { 'GET /a': { in: 'owner' } }), []);
-  assert.deepEqual(widenings(past, { 'GET /a': { in: 'viewer owner' } }), ['GET /a now lets in viewer']);
-  assert.deepEqual(widenings(past, { 'GET /b': { in: 'viewer administrator owner break_glass' } }), []);
-  assert.deepEqual(widenings(past, { 'GET /b': { in: 'vendor_active' } }), ['GET /b now lets in vendor_active']);
-  assert.deepEqual(widenings(past, { 'GET /b': { in: 'nobody bot' } }), [
+  assert.deepEqual(widenings(past, { 'GET /a': { in: 'owner' } }, CONSOLE_PEOPLE), []);
+  assert.deepEqual(widenings(past, { 'GET /a': { in: 'viewer owner' } }, CONSOLE_PEOPLE), [
+    'GET /a now lets in viewer',
+  ]);
+  assert.deepEqual(widenings(past, { 'GET /b': { in: 'viewer administrator owner break_glass' } }, CONSOLE_PEOPLE), []);
+  assert.deepEqual(widenings(past, { 'GET /b': { in: 'vendor_active' } }, CONSOLE_PEOPLE), [
+    'GET /b now lets in vendor_active',
+  ]);
+  assert.deepEqual(widenings(past, { 'GET /b': { in: 'nobody bot' } }, CONSOLE_PEOPLE), [
     'GET /b now lets in nobody',
     'GET /b now lets in bot',
   ]);
@@ -122,7 +112,7 @@ test('no matrix lets in a token of another kind, or one that is over', () => {
     'vendor_expired',
     'vendor_unknown',
   ];
-  const matrix = JSON.parse(readFileSync(FILE, 'utf8')) as Matrix;
+  const matrix = readFile(FILE);
   const isPublic = (route: string) => letIn(matrix, route).includes('nobody');
   for (const route of Object.keys(matrix)) {
     const vendors = letIn(matrix, route).filter((who) => who.startsWith('vendor_') && who !== 'vendor_active');
@@ -134,7 +124,7 @@ test('no matrix lets in a token of another kind, or one that is over', () => {
 });
 
 test('VND-08 a vendor token is let into no write but the journal ask', () => {
-  const matrix = JSON.parse(readFileSync(FILE, 'utf8')) as Matrix;
+  const matrix = readFile(FILE);
   const written = Object.keys(matrix).filter(
     (route) => !route.startsWith('GET ') && letIn(matrix, route).includes('vendor_active'),
   );
@@ -142,7 +132,7 @@ test('VND-08 a vendor token is let into no write but the journal ask', () => {
 });
 
 test('CON-03 a viewer changes nothing', () => {
-  const matrix = JSON.parse(readFileSync(FILE, 'utf8')) as Matrix;
+  const matrix = readFile(FILE);
   const ownDoors = /^POST \/(?:logout|second-factor\b|step-up\b|sso\/binding$)/;
   const written = Object.keys(matrix).filter((route) => {
     const who = letIn(matrix, route);

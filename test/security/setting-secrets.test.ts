@@ -1,5 +1,6 @@
 /** A secret belongs to its address: whoever changes where it goes does not take it along (CON-02, VND-10). */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
@@ -45,6 +46,14 @@ test('CRD-14 a mail password does not go to a server that the next administrator
 });
 
 const SSO = { issuer: 'https://id.example.org', client_id: 'parley', redirect_uri: 'https://chat.example.org/c' };
+const pemOf = (key: { export(options: object): string | Buffer }) =>
+  String(key.export({ type: 'pkcs8', format: 'pem' }));
+const APNS_KEY = pemOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+const SERVICE_ACCOUNT = JSON.stringify({
+  type: 'service_account',
+  client_email: 'push@example.org',
+  private_key: pemOf(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey),
+});
 const CASES: readonly [screen: string, whole: object, moves: readonly object[], stays: object, secret: string][] = [
   [
     'sso',
@@ -101,7 +110,30 @@ const CASES: readonly [screen: string, whole: object, moves: readonly object[], 
     {},
     'api_key',
   ],
+  [
+    'apns',
+    {
+      team_id: 'TEAM567890',
+      key_id: 'KEY4567890',
+      topic: 'org.example.chat',
+      environment: 'production',
+      private_key: APNS_KEY,
+    },
+    [{ environment: 'sandbox' }, { environment: null }],
+    { environment: 'production', topic: 'org.example.other' },
+    'private_key',
+  ],
+  [
+    'fcm',
+    { project_id: 'example-project', service_account: SERVICE_ACCOUNT },
+    [{ project_id: 'thiefs-project' }],
+    { project_id: 'example-project' },
+    'service_account',
+  ],
 ];
+
+/** Secrets of a form of their own. */
+const IN_FORM: ReadonlySet<string> = new Set(['apns', 'fcm']);
 
 for (const [screen, whole, moves, stays, secret] of CASES) {
   test(`CRD-14 the secret of ${screen} goes when where it goes to changes, and the answer says so`, async () => {
@@ -120,7 +152,8 @@ for (const [screen, whole, moves, stays, secret] of CASES) {
       assert.deepEqual(await put(stays), [{ set: true }, []]);
       assert.deepEqual(await put(move), [{ set: false }, [secret]], JSON.stringify(move));
     }
-    assert.deepEqual(await put({ ...whole, [secret]: 'heron anew' }), [{ set: true }, []]);
+    const anew = IN_FORM.has(screen) ? whole : { ...whole, [secret]: 'heron anew' };
+    assert.deepEqual(await put(anew), [{ set: true }, []]);
   });
 }
 
@@ -161,4 +194,12 @@ test('CRD-14 every secret of every screen says where it goes, in fields that are
   });
   // The key of the certificate is read by this server and sent nowhere.
   assert.deepEqual(faults, ['tls.private_key ']);
+});
+
+test('CRD-14 every screen with a secret that goes somewhere has its case', () => {
+  const going = SETTING_SCREEN_NAMES.filter((name) =>
+    fieldsOf(name).some(([, field]) => field.isSecret === true && field.goesTo.length > 0),
+  );
+  const tried = [...CASES.map(([screen]) => screen), 'turn'];
+  assert.deepEqual(going.toSorted(), tried.toSorted());
 });

@@ -72,6 +72,9 @@ test('a name is shown without what turns it round, hides, or piles up', () => {
   assert.equal(harmlessName('\u200b\u2060\u00ad\ufeff\u3164', 'somebody'), 'somebody');
   assert.equal(harmlessName(`z${'\u0301'.repeat(1_000)}`), `z${'\u0301'.repeat(4)}`);
   assert.equal(harmlessName('  a\n\u0000b  '), 'ab');
+  assert.equal(harmlessName('a\u034f\u{e0001}\u{e0041}\u{e007f}b'), 'ab');
+  const england = '🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}';
+  assert.equal(harmlessName(england), england);
   // Four marks are within what writing needs, and stay.
   assert.equal(harmlessName(`a${'\u0323'.repeat(4)}`), `a${'\u0323'.repeat(4)}`);
 });

@@ -4,13 +4,15 @@
  */
 
 /** Marks that turn or isolate the direction, and what is not seen at all: ZWSP, word joiner, BOM, soft hyphen, Hangul fillers. */
-const UNSEEN = /[\p{Cc}\u00ad\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0]/gu;
+const UNSEEN = /[\u034f\p{Cc}\u00ad\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0]/gu;
+/** Letters that are not seen (tags), but for those of a flag, which they follow: a whole sentence can be written in them. */
+const TAGS = /(?<!\u{1f3f4}[\u{e0020}-\u{e007e}]{0,6})[\u{e0000}-\u{e007f}]/gu;
 /** Marks on one letter beyond what any writing needs: they would be drawn over the lines around. */
 const MARKS = /(\p{M}{4})\p{M}+/gu;
 
 /** A name of a person, a room or a file on one line: without what cannot be seen; `instead` where nothing is left. */
 export function harmlessName(text: string, instead = '…'): string {
-  const readable = text.replaceAll(UNSEEN, '').replaceAll(MARKS, '$1').trim();
+  const readable = text.replaceAll(UNSEEN, '').replaceAll(TAGS, '').replaceAll(MARKS, '$1').trim();
   return readable === '' ? instead : readable;
 }
 

@@ -121,6 +121,13 @@ test('an object that a multiget names ten thousand times is answered once', asyn
   assert.ok(reply.text.length < 200_000, `${reply.text.length} characters`);
 });
 
+test('what is not there is answered once too, however often a multiget names it', async () => {
+  const body = `<C:calendar-multiget ${DAV_NS}><D:prop><C:calendar-data/></D:prop>${`<D:href>${path}gone.ics</D:href>`.repeat(9_990)}</C:calendar-multiget>`;
+  const reply = await dav.call('REPORT', path, { body });
+  assert.deepEqual([reply.status, rowsOf(reply).length], [207, 1]);
+  assert.match(reply.text, /404/);
+});
+
 test('an answer that is not read is not made ready either: what changes meanwhile is what stands in its later rows', async () => {
   const many = '/dav/calendars/ann/many/';
   await dav.call('MKCALENDAR', many);

@@ -1,5 +1,5 @@
 /** The small parts of which screens are made: titled parts, names with values, states, instants, links. */
-import { cloneElement, isValidElement, type ReactNode } from 'react';
+import { cloneElement, Fragment, isValidElement, type ReactNode } from 'react';
 import { harmlessName, harmlessText } from '../../kit/harmless-text.ts';
 import { formatTime } from '../words/formats.ts';
 import { t, type Key } from '../words/words.ts';
@@ -8,7 +8,8 @@ import { t, type Key } from '../words/words.ts';
 export function harmless(node: ReactNode): ReactNode {
   if (typeof node === 'string') return node === '' ? '' : harmlessName(node);
   if (Array.isArray(node)) return node.map(harmless);
-  if (!isValidElement<{ children?: ReactNode }>(node) || typeof node.type !== 'string') return node;
+  if (!isValidElement<{ children?: ReactNode }>(node)) return node;
+  if (typeof node.type !== 'string' && node.type !== Fragment) return node;
   const children = harmless(node.props.children);
   return Array.isArray(children) ? cloneElement(node, {}, ...children) : cloneElement(node, {}, children);
 }

@@ -94,7 +94,7 @@ function ProviderPage({ id }: { readonly id: string }) {
                 <ul>
                   {[provider.redirect_uri, provider.logout_uri].map((uri) => (
                     <li key={uri}>
-                      <code>{uri}</code>
+                      <code>{harmlessName(uri)}</code>
                     </li>
                   ))}
                 </ul>

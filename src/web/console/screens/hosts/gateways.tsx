@@ -1,6 +1,6 @@
 /** Gateways as their nodes report them, and the routes between services (NOD-02, CON-02). */
 import { DataTable, listOf, useList } from '../../kit/data-table.tsx';
-import { Journal, Part, ScreenLink, StateBadge, When } from '../../kit/facts.tsx';
+import { harmless, Journal, Part, ScreenLink, StateBadge, When } from '../../kit/facts.tsx';
 import { LoadedPlace, useLoaded } from '../../kit/loaded.tsx';
 import { Work } from '../../kit/work.tsx';
 import { useScreenContext, type ScreenContext } from '../../screen-context.ts';
@@ -76,7 +76,7 @@ function Routing() {
         <>
           <ul>
             {listeners.map(({ service, url }) => (
-              <li key={`${service} ${url}`}>{`${service}: ${url}`}</li>
+              <li key={`${service} ${url}`}>{harmless(`${service}: ${url}`)}</li>
             ))}
           </ul>
           <DataTable

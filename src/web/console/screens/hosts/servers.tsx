@@ -1,6 +1,6 @@
 /** Hosts and what is deployed on them, with its last lines and its configuration. */
 import { DataTable, useList } from '../../kit/data-table.tsx';
-import { Facts, Journal, ScreenLink, StateBadge, When } from '../../kit/facts.tsx';
+import { Facts, harmless, Journal, ScreenLink, StateBadge, When } from '../../kit/facts.tsx';
 import { Work } from '../../kit/work.tsx';
 import type { ItemOf } from '../../session/console-api.ts';
 import { useScreenContext, type ScreenContext } from '../../screen-context.ts';
@@ -41,7 +41,7 @@ function Deployment({ of }: { readonly of: Server['deployments'][number] }) {
   return (
     <details>
       <summary>
-        {service} {version} <RunState state={state} />
+        {harmless(`${service} ${version}`)} <RunState state={state} />
       </summary>
       <Facts of={{ 'overview.started': <When at={startedAt} /> }} />
       {/* The configuration has secrets in it, so that who reads settings alone is not offered it. */}
@@ -52,7 +52,7 @@ function Deployment({ of }: { readonly of: Server['deployments'][number] }) {
         <ol className="lines">
           {[...errors, ...lines].map(({ at, level, line }) => (
             <li key={`${at} ${level} ${line}`}>
-              <When at={at} /> <StateBadge tone="plain">{level}</StateBadge> {line}
+              <When at={at} /> <StateBadge tone="plain">{level}</StateBadge> {harmless(line)}
             </li>
           ))}
         </ol>

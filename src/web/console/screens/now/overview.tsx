@@ -1,6 +1,6 @@
 /** The installation at a glance: figures, open alerts, who is connected, and the last errors and warnings (CON-01). */
 import { Button } from '@mantine/core';
-import { Actions, Facts, Part, ScreenLink, StateBadge, When } from '../../kit/facts.tsx';
+import { Actions, Facts, harmless, Part, ScreenLink, StateBadge, When } from '../../kit/facts.tsx';
 import { LoadedPlace, useLoaded } from '../../kit/loaded.tsx';
 import type { ReplyOf } from '../../session/console-api.ts';
 import { useScreenContext } from '../../screen-context.ts';
@@ -51,7 +51,7 @@ function AtAGlance({ overview }: { readonly overview: Overview }) {
         <dl className="figures">
           {figures(counts, clients.total, health).map(([name, value]) => (
             <div key={name}>
-              <dt>{name}</dt>
+              <dt>{harmless(name)}</dt>
               <dd>{value}</dd>
             </div>
           ))}
@@ -100,8 +100,8 @@ function Cluster({ of: { hosts, reached, term } }: { readonly of: NonNullable<Ov
           <tbody>
             {hosts.map(({ host, lag_ms: lag, role }) => (
               <tr key={host}>
-                <th scope="row">{host}</th>
-                <td>{word('host-role', role)}</td>
+                <th scope="row">{harmless(host)}</th>
+                <td>{harmless(word('host-role', role))}</td>
                 <td>{formatSeconds(lag / 1_000)}</td>
               </tr>
             ))}
@@ -141,7 +141,7 @@ function PopulationTable({ of }: { readonly of: Overview['clients'] }) {
           <tr>
             {heads.map((head) => (
               <th key={head} scope="col">
-                {head}
+                {harmless(head)}
               </th>
             ))}
           </tr>
@@ -149,7 +149,7 @@ function PopulationTable({ of }: { readonly of: Overview['clients'] }) {
         <tbody>
           {versions.map((version) => (
             <tr key={version}>
-              <th scope="row">{version}</th>
+              <th scope="row">{harmless(version)}</th>
               {platforms.map((platform) => (
                 <td key={platform}>{formatNumber(count(version, platform))}</td>
               ))}

@@ -85,8 +85,14 @@ export function readPeople(text: string): { readonly people: readonly PersonLine
   return { people };
 }
 
+/**
+ * Signs that begin a formula, the wide ones too, where a cell may begin: at the field's first letter, or behind what divides cells in
+ * a spreadsheet of another country, which does not take our quotes for quotes. Blanks, seen or not, may stand before them.
+ */
+const FORMULA = /(^|[,;|\t\r\n])([\s\u200b-\u200f\u2060]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])/g;
+
 /** Lines of a CSV file. What a spreadsheet would take for a formula has an apostrophe before it, as spreadsheets write it. */
 export function writeCsv(rows: readonly (readonly string[])[]): string {
-  const quoted = (field: string) => `"${field.replace(/^([=+\-@\t\r])/, "'$1").replaceAll('"', '""')}"`;
+  const quoted = (field: string) => `"${field.replaceAll(FORMULA, "$1'$2").replaceAll('"', '""')}"`;
   return rows.map((row) => `${row.map(quoted).join(',')}\r\n`).join('');
 }

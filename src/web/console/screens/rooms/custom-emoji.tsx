@@ -1,6 +1,7 @@
 /** Emoji of the installation's own: their pictures, who made them, who may, and making and removing them. */
 import { useRef, useState } from 'react';
 import { EMOJI_BYTES_MAX } from '#src/protocol/limits.ts';
+import { harmlessName } from '../../../kit/harmless-text.ts';
 import { DataTable, useList } from '../../kit/data-table.tsx';
 import { harmless, Hint, Part, ScreenLink, When } from '../../kit/facts.tsx';
 import { FieldsForm } from '../../kit/fields-form.tsx';
@@ -72,7 +73,9 @@ function Picture({ name }: { readonly name: string }) {
   const picture = useLoaded(async () => await context.call('get /emoji/:emoji', { parameters: { emoji: name } }));
   return (
     <LoadedPlace of={picture}>
-      {({ picture: bytes, type }) => <img className="emoji" alt={`:${name}:`} src={`data:${type};base64,${bytes}`} />}
+      {({ picture: bytes, type }) => (
+        <img className="emoji" alt={`:${harmlessName(name)}:`} src={`data:${type};base64,${bytes}`} />
+      )}
     </LoadedPlace>
   );
 }
@@ -81,7 +84,7 @@ function Picture({ name }: { readonly name: string }) {
 function Maker({ actor }: { readonly actor: string }) {
   const context = useScreenContext();
   const user = actor.startsWith('user:') ? actor.slice('user:'.length) : undefined;
-  if (user === undefined || !context.may('users:read')) return actor;
+  if (user === undefined || !context.may('users:read')) return harmless(actor);
   return <ScreenLink to={`people/${encodeURIComponent(user)}`}>{user}</ScreenLink>;
 }
 

@@ -59,7 +59,7 @@ function Settings({ name, reload, view }: SettingsProps) {
   return (
     <>
       <h2>{word('settings', name)}</h2>
-      <p lang="en">{say}</p>
+      <p lang="en">{harmless(say)}</p>
       <Facts
         of={{
           'column.state': (

@@ -1,6 +1,5 @@
 /** Lines of the log, as its own screen and the overview show them. */
-import { harmlessText } from '../../../kit/harmless-text.ts';
-import { StateBadge, When, type Tone } from '../../kit/facts.tsx';
+import { harmless, StateBadge, When, type Tone } from '../../kit/facts.tsx';
 import type { ItemOf } from '../../session/console-api.ts';
 import { t } from '../../words/words.ts';
 
@@ -18,7 +17,7 @@ export function LogLines({ lines }: { readonly lines: readonly Line[] }) {
     <ol className="lines">
       {lines.map((line) => (
         <li key={`${line.time} ${line.thread} ${line.msg} ${JSON.stringify(line.fields)}`}>
-          <When at={line.time} /> <LevelBadge level={line.level} /> {line.thread} <LineText {...line} />
+          <When at={line.time} /> <LevelBadge level={line.level} /> {harmless(line.thread)} <LineText {...line} />
         </li>
       ))}
     </ol>
@@ -31,8 +30,13 @@ export function LineText({ fields, msg }: Pick<Line, 'fields' | 'msg'>) {
   );
   return (
     <>
-      <span>{harmlessText(msg)}</span>
-      {more.length > 0 && <code className="fields-of-line"> {harmlessText(more.join(' '))}</code>}
+      <span>{onOneLine(msg)}</span>
+      {more.length > 0 && <code className="fields-of-line"> {onOneLine(more.join(' '))}</code>}
     </>
   );
+}
+
+/** Breaks and tabs are blanks on a page; what is not seen would hide a word from who searches for it. */
+function onOneLine(text: string) {
+  return harmless(text.replaceAll(/\s+/g, ' '));
 }

@@ -1,7 +1,7 @@
 /** What clients and nodes report of themselves. */
 import { useState } from 'react';
 import { DataTable, useList } from '../../kit/data-table.tsx';
-import { When } from '../../kit/facts.tsx';
+import { harmless, When } from '../../kit/facts.tsx';
 import type { ReplyOf } from '../../session/console-api.ts';
 import { useScreenContext } from '../../screen-context.ts';
 import { formatNumber } from '../../words/formats.ts';
@@ -19,7 +19,7 @@ export function TelemetryScreen() {
       {nodes.map(({ figures, name, reported_at: at }) => (
         <section key={name} className="part">
           <h2>
-            {name} <When at={at} />
+            {harmless(name)} <When at={at} />
           </h2>
           <FiguresText of={figures} />
         </section>
@@ -49,5 +49,5 @@ export function TelemetryScreen() {
 
 function FiguresText({ of }: { readonly of: Readonly<Record<string, number>> }) {
   const text = Object.entries(of).map(([name, value]) => `${name} ${formatNumber(value)}`);
-  return <code className="fields-of-line">{text.join(' · ')}</code>;
+  return <code className="fields-of-line">{harmless(text.join(' · '))}</code>;
 }
