@@ -1,6 +1,6 @@
 /** What a mark is the middle or the beginning of: addresses, URIs, numbers, escapes, JSON, elements, options. */
 import { cutIPv6 } from './identifiers/addresses.ts';
-import { HEX, indexOf, isDigit, runEnd, WORD_BITS } from './bytes.ts';
+import { HEX, indexOf, isDigit, runEnd, stringEnd, WORD_BITS } from './bytes.ts';
 import { cutOption } from './values/commands.ts';
 import { DOUBLED, SLASH, type Scan } from './context.ts';
 import { decodeEncodedWord } from './encodings/decoding.ts';
@@ -12,7 +12,8 @@ import {
   decodeQuotedPrintable,
   decodeReferences,
 } from './encodings/encodings.ts';
-import { stringEnd, walkJson } from './values/json.ts';
+import { walkJson } from './values/json.ts';
+import { cutDomainUser } from './identifiers/domain-users.ts';
 import { cutEmail, isHighCode, putDisplayName, putPerson } from './identifiers/people.ts';
 import { cutInternational } from './identifiers/phones.ts';
 import { cutBracket } from './values/phrases.ts';
@@ -167,6 +168,8 @@ function cutBackslash(scan: Scan, at: number, next: number): number {
     scan.within(decodeEscapes(text, from, to), 'none');
     return Math.max(to, scan.spans.last);
   }
+  const person = cutDomainUser(scan, at);
+  if (person !== -1) return person;
   return next === 110 || next === 114 || next === 116 || next === 98 || next === 102 ? at + 2 : at + 1;
 }
 

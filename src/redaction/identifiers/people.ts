@@ -30,6 +30,9 @@ const ENCODED_WORD = /^=\?[\w-]{1,40}\?([BbQq])\?([^?\s]*)\?=$/;
 const UNIT =
   /(?:^docker|^kubernetes(?:crd|gateway)?|^consulcatalog|\.(?:service|socket|timer|slice|mount|target|scope|path|device|swap|automount))$/;
 
+/** An address that was cut before. */
+const CUT = /^(?:\d{1,3}\.){3}x$/;
+
 export interface NameForm {
   /** Put around a value that stood bare in JSON. */
   readonly wrap?: string;
@@ -114,7 +117,7 @@ function lastAt(text: string): { start: number; end: number } | undefined {
 /** Puts a pseudonym in place of what is before an at sign; the domain is left to the scan. */
 function putLocalPart({ text, spans, engine }: Scan, from: number, at: number): void {
   const name = decodeText(text.slice(from, at));
-  if (name === '' || isRole(name) || isPseudonym(name) || markerEnd(text, from) === at) return;
+  if (name === '' || isRole(name) || isPseudonym(name) || CUT.test(name) || markerEnd(text, from) === at) return;
   const isPhone = isPhoneText(name);
   spans.put(
     from,
@@ -247,7 +250,8 @@ export function isHighCode(bytes: Uint8Array, at: number): boolean {
 
 /** A host's name begins with a letter; `pkg@1.2.3` is a version and `getty@tty1.service` a unit. */
 function isDomain(source: string, from: number, to: number): boolean {
-  if (to === from) return source.charCodeAt(from) === 91;
+  // What was random there is no host in brackets.
+  if (to === from) return source.charCodeAt(from) === 91 && markerEnd(source, from) === -1;
   let stop = to;
   while (stop > from && '.-'.includes(source.charAt(stop - 1))) stop -= 1;
   const text = source.slice(from, stop);

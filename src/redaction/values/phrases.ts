@@ -111,8 +111,13 @@ function cutPhrase(scan: Scan, { pattern, slots, literal }: Lead, start: number)
     if (slot === 'user') while (to > from + 1 && '.:'.includes(scan.text.charAt(to - 1))) to -= 1;
     if (from > next) scan.run(next, from);
     if (from < scan.spans.last) continue;
-    if (slot === 'user') putPerson(scan, from, to);
-    else if (slot === 'dialled') putDialled(scan, from, to);
+    if (slot === 'user') {
+      // An address in the place of a name is left to the scan.
+      if (putPerson(scan, from, to) === from && to > from) {
+        next = Math.max(from, scan.spans.last);
+        continue;
+      }
+    } else if (slot === 'dialled') putDialled(scan, from, to);
     else if (markerEnd(scan.text, from) === -1) scan.spans.secret(from, to, slot);
     next = Math.max(to, scan.spans.last);
   }

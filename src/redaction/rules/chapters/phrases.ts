@@ -80,7 +80,7 @@ const SESSIONS: readonly Row[] = [
   ...['GET', 'POST', 'HEAD', 'PUT', 'OPTIONS'].map((verb) =>
     phrase(
       String.raw`${verb} /\S{0,300} \S{1,300} \d{2,5} (?:[\w.-]{1,64}\\)?<user> [\da-f.:x]{3,45} `,
-      `${verb} /default.aspx - 443 CORP\\«kalomi» 192.0.2.x Mozilla/5.0 - 200 0 0 15`,
+      `${verb} /default.aspx - 443 corp\\«kalomi» 192.0.2.x Mozilla/5.0 - 200 0 0 15`,
       `${verb} /default.aspx - 443 - 192.0.2.x Mozilla/5.0 - 200 0 0 15`,
     ),
   ),
@@ -167,7 +167,7 @@ const SESSIONS: readonly Row[] = [
   phrase(String.raw`login\|<user>\]`, 'login failure[cause|No][IP|192.0.2.x][login|«kalomi»]', 'login|next'),
   phrase(
     String.raw`account [\w.-]{1,32}\\<user>`,
-    'The service account CORP\\«kalomi» was granted the right.',
+    'The service account corp\\«kalomi» was granted the right.',
     'account CORP is on',
   ),
   phrase('unknown user <one>', 'no such: unknown user «kalomi»'),

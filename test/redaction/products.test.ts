@@ -1,0 +1,90 @@
+/**
+ * What logs of other products taught, judged by their own labels (docs/decisions.md, 2026-11-27): people who were read
+ * there, and things that were taken for people. All values are invented.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Redactor } from '#src/redaction/redactor.ts';
+import { KEY } from './corpus/labels.ts';
+
+const engine = new Redactor({ key: KEY });
+
+/** The text without the signs around what goes, and the pattern of what it must become. */
+function check(example: string): void {
+  const outcome = engine.text(example.replaceAll(/[«»]/gu, ''));
+  const pieces = example.split(/«[^»]*»/u).map((piece) => piece.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`));
+  assert.match(
+    outcome,
+    new RegExp(`^${pieces.join(String.raw`(?:\[REDACTED:[a-z-]+\]|(?:u|tel)-[0-9a-f]{8}|x)`)}$`, 'u'),
+  );
+  assert.equal(engine.text(outcome), outcome);
+}
+
+const FAMILIES: Readonly<Record<string, readonly string[]>> = {
+  'RED-03 an object that a person is in names them further down': [
+    '{"user":{"name":"«kalomi»","effective":{"id":"0","name":"«osvuh»"},"group":{"name":"staff"}}}',
+    '{"user":{"audit":{"name":"«kalomi»","id":"1000"}}}',
+    '{"actor_details":{"uuid":"7","name":"«Kalomi Ren»"}}',
+    '{"userInfo":{"name":"«kalomi»"},"hostInfo":{"name":"web01"}}',
+    '{"summary":{"actor":{"primary":"«kalomi»","secondary":"«osvuh»"},"object":{"primary":"/bin/ls"}}}',
+  ],
+  'RED-03 a name beside an address of mail is that of a person': [
+    '{"name":"«Kalomi Ren»","email":"«kalomi»@example.org"}',
+    '{"id":7,"name" : "«Kalomi Ren»","groups":["a","b"],"department":"sales","email" : "«kalomi»@example.org"}',
+    '{"email":"«kalomi»@example.org","name":"«Kalomi Ren»"}',
+    '{"name":"web01","x":1},{"email":"«kalomi»@example.org"}',
+    '{"name":"web01","contact":{"email":"«kalomi»@example.org"}}',
+  ],
+  'RED-03 an e-mail that is none is the name of whoever signed in': [
+    '{"ip":"127.0.0.1","email":"«kalomi»"}',
+    '{"ip":"127.0.0.1","user_email":"«kalomi.ren»","x":1}',
+    '{"email":"sent","email_verified":true,"mail":"/var/mail/x","email":"web01.example.org","email":""}',
+  ],
+  'RED-03 a domain of Windows before a name says that it is one': [
+    '{"requester":"CORP\\\\«kalomi»","attributes":"x"}',
+    '{"owner":"CORP-NET\\\\«kalomi.ren»"}',
+    'unauthuser="corp.example\\«kalomi»" x=1',
+    '{"cs-userdn":"CORP\\\\«kalomi»"}',
+    '{"message":"account added: CORP\\\\«kalomi»"}',
+    '{"key":"HKLM\\\\Software","image":"SYSTEM32\\\\DRIVERS","group":"BUILTIN\\\\Administrators","x":"C:\\\\Temp"}',
+    '{"device":"\\\\\\\\.\\\\COM1","share":"\\\\\\\\SRV01\\\\Data","path":"BIN\\\\tool.exe"}',
+  ],
+  'RED-03 last says of a user when, and not what': [
+    '{"lastLoggedInUserName":"«kalomi»","last_login":"yesterday"}',
+    'last_user=«kalomi» last_login=17',
+  ],
+  'RED-12 the display name of a thing is none of a person': [
+    '{"activityDisplayName":"Add member to group","appDisplayName":"Mail of Corp","displayName":"«Kalomi Ren»"}',
+    'policyDisplayName="Block all" resource_display_name="Vault 7" user_display_name="«Kalomi Ren»"',
+    '{"type":"AppInstance","displayName":"Corp Portal"}',
+    '{"displayName":"WEB01","type":"Device"}',
+    '{"deviceDetail":{"deviceId":"7","displayName":"WEB01"},"userDetail":{"displayName":"«Kalomi Ren»"}}',
+  ],
+  'RED-12 the name of a message of a router is no key': [
+    '%SYS-5-PRIV_AUTH_PASS: Privilege level set to 1',
+    '%AUTHMGR-5-SEC_TOKEN: Authorization succeeded for it',
+  ],
+  'RED-12 a line of a log is no text of an element that ended the line before': [
+    'rejected: need a name; proto=SMTP helo=<User>\nMar 7 02:09:33 mx1 postfix/smtpd[7]: connect\nMar  7 02:09:34 mx1 x',
+    'helo=<User>\n2026-11-20 10:11:12 mx1 up',
+  ],
+  'RED-12 a policy of a directory has an id and no person': [
+    '"CN={3D4A6260-9000-4000-B000-DC6D41900000},CN=Policies,DC=corp"',
+  ],
+  'RED-06 an address in the place of a name is an address': [
+    'Connection closed by invalid user 203.0.113.«7» port 36797 [preauth]',
+    'Invalid user 203.0.113.«7» from 192.0.2.«9» port 3',
+  ],
+  'RED-04 what was done once is no new name': [
+    'Configured from vty by «kalomi» on 192.0.2.«7»@pts/0',
+    'issuer kalomi@01h90ampkvn2wy0e10sgyx174d is known'.replace(
+      '01h90ampkvn2wy0e10sgyx174d',
+      '«01h90ampkvn2wy0e10sgyx174d»',
+    ),
+  ],
+};
+
+for (const [family, examples] of Object.entries(FAMILIES))
+  test(family, () => {
+    for (const example of examples) check(example);
+  });
