@@ -251,7 +251,7 @@ function cutDash(scan: Scan, at: number, next: number): number {
     : end;
 }
 
-const COMBINED = /^ - (\S{1,256}) \[\d\d\/[A-Z][a-z]{2}\/\d{4}:/;
+const COMBINED = /^ - (\S{1,256}) \[(?:\d\d\/(?:[A-Z][a-z]{2}|\d\d)\/\d{4}[: ]|\d{4}-\d\d-\d\d[T ])/;
 
 /** The third field of an access log, behind the address that ends here. */
 function cutRemoteUser(scan: Scan, end: number): number {

@@ -49,6 +49,22 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
     '{"key":"HKLM\\\\Software","image":"SYSTEM32\\\\DRIVERS","group":"BUILTIN\\\\Administrators","x":"C:\\\\Temp"}',
     '{"device":"\\\\\\\\.\\\\COM1","share":"\\\\\\\\SRV01\\\\Data","path":"BIN\\\\tool.exe"}',
   ],
+  'RED-03 a name in capitals before its address in brackets': [
+    '{"message":"«Kalomi Ren» («kalomi»@example.org) made a token"}',
+    '"2026-11-20","«Kalomi REN» («kalomi»@example.org)","web01"',
+    '{"message":"sent to Corp Portal («kalomi»@example.org)","x":"User Deleted («kalomi»@example.org)"}',
+  ],
+  'RED-03 vendors put their name before that of a field, and logs have names of fields in other languages': [
+    'CEF:0|X|Y|1|2|n|3|suser=«kalomi» FTNTFGTsender=«kalomi» FTNTFGTunauthuser=«osvuh» FTNTFGTunauthusersource=kerberos',
+    'FTNTFGTsubject=«see you» act=x',
+    '(utilisateur=CORP\\«kalomi.ren»).',
+    '{"Initiated by":"«kalomi»","who":"«osvuh»","level":"INFO"}',
+    'ActingObjectSAM=«kalomi» ActingObjectDomain=corp',
+  ],
+  'RED-03 an access log has its time in other forms': [
+    '192.0.2.«7» - «kalomi» [02/07/2026 07:51:20] "GET http://example.com/ HTTP/1.1" 403 - -',
+    '192.0.2.«7» - - [02/07/2026 07:51:20] "GET http://example.com/ HTTP/1.1" 403 - -',
+  ],
   'RED-03 last says of a user when, and not what': [
     '{"lastLoggedInUserName":"«kalomi»","last_login":"yesterday"}',
     'last_user=«kalomi» last_login=17',

@@ -182,7 +182,8 @@ export function cutEmail(scan: Scan, firstAt: number, width: number): number {
   // A unit of systemd, whose dashes are escaped.
   if (bytes[end] === 92 && source.startsWith('\\x2d', end)) return -1;
   if (!isSip && !isDomain(source, domain, end)) return -1;
-  putDisplayName(scan, start);
+  if (bytes[start - 1] === 40) putNameBefore(scan, start - 1);
+  else putDisplayName(scan, start);
   const soft = scan.isJoined ? source.slice(start, at).search(/=\r?\n/) : -1;
   if (soft !== -1) return putSoftBroken(scan, start, start + soft, at, domain);
   const local = decodeText(source.slice(start, at));
@@ -262,7 +263,19 @@ function isDomain(source: string, from: number, to: number): boolean {
   return text !== '' && (WORD_BITS[text.charCodeAt(0)] !== 0 || text.charCodeAt(0) >= 128) && !UNIT.test(text);
 }
 
-/** `"Ivan Petrov" <sip:…`, `"Ivan" <a@b.c>`: the name before the bracket is a person's. */
+const NAME_BEFORE =
+  /(?:^|[>"'.,;:\n] ?)((?!(?:User|New|For|By|To|From|The|Account|Mail|Email|Owner|Member|Group|Contact|Support|Sent|Admin|Recipient|Sender)\b)[A-Z\u00c3-\u00df][^\s"'<>()@,;:=\d]{1,30}(?: [A-Z\u00c3-\u00df][^\s"'<>()@,;:=\d]{0,30}){1,2}) $/;
+
+/** `Alice Liddell (alice@example.org)`: two words or three in capitals, with nothing before them but the end of another field. */
+function putNameBefore({ text, spans, engine, floor }: Scan, bracket: number): void {
+  const before = text.slice(Math.max(spans.last, floor, bracket - 100), bracket);
+  const name = NAME_BEFORE.exec(before)?.[1];
+  if (name === undefined) return;
+  const start = bracket - 1 - name.length;
+  spans.put(start, start + name.length, engine.pseudonyms.user(name), 'user');
+}
+
+/** `"Ivan Petrov" <sip:…, `"Ivan" <a@b.c>`: the name before the bracket is a person's. */
 export function putDisplayName(scan: Scan, start: number): void {
   const { bytes, text, spans, engine } = scan;
   let bracket = start - 1;

@@ -296,6 +296,9 @@ const DISPLAYED = new Set(['displayname', 'fullname', 'commonname']);
 /** `SYS-5-CONFIG_PASS` of Cisco: what a message is called by. */
 const MNEMONIC = /^[A-Z][A-Z0-9_]*-[0-7]-[A-Z][A-Z0-9_]*$/;
 
+/** Capitals of a vendor before the name of a field. */
+const VENDOR = /^[A-Z]{4,8}(?=[a-z]{4})/;
+
 /** Classes that a last word gives to a name with dots, whatever stands before it. */
 const DOTTED: ReadonlySet<KeyClass> = new Set<KeyClass>([
   'user',
@@ -312,7 +315,8 @@ const DOTTED: ReadonlySet<KeyClass> = new Set<KeyClass>([
 export const KEY_MAX = 64;
 
 /** The class of a key as it stands in a text, UTF-8 as Latin-1: `db_password`, `X-Api-Key`, `user.name`, `User ID`. */
-export function classOfName({ exact, last }: Rules, name: string): KeyClass {
+export function classOfName(rules: Rules, name: string): KeyClass {
+  const { exact, last } = rules;
   // What stands for a number reads like a name with a number behind it: `tel-4a5b8d34`.
   if (name.length > KEY_MAX || name === '' || /[[/:@]/.test(name) || isPseudonym(name)) return 'none';
   if (/[\u0080-\u00ff]/.test(name))
@@ -320,6 +324,8 @@ export function classOfName({ exact, last }: Rules, name: string): KeyClass {
   if (MNEMONIC.test(name)) return 'none';
   const own = exact.get(name.toLowerCase().replaceAll(/[-_]/g, ''));
   if (own !== undefined) return own;
+  // Vendors put their name before those of fields that CEF does not have: `FTNTFGTsender`.
+  if (VENDOR.test(name)) return classOfName(rules, name.replace(VENDOR, ''));
   const words = name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()

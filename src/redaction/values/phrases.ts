@@ -92,6 +92,8 @@ function cutOne(scan: Scan, lead: Lead, start: number): number {
       return cutBefore(scan, start, RECIPIENT);
     case 'bracketed':
       return cutBefore(scan, start, BRACKETED);
+    case 'terminal':
+      return cutBefore(scan, start, TERMINAL);
     default:
       return cutPhrase(scan, lead, start);
   }
@@ -157,6 +159,9 @@ const BEFORE_MAX = 80;
 const RECIPIENT = /(?:^| )(?:=>|->|>>|\*\*|==) ([^\s<>@=/][^\s<>@=]{0,63}) $/;
 /** `[alice] Peer Connection Initiated` of OpenVPN. */
 const BRACKETED = /\[([^\s[\]]{1,64})\] $/;
+
+/** `by alice on vty0` of a router. */
+const TERMINAL = /(?:^| )(?:by|as) ([^\s"'<>=:]{1,64}) $/;
 
 /** A name that stands before its phrase. */
 function cutBefore(scan: Scan, start: number, pattern: RegExp): number {

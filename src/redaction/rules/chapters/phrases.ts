@@ -156,7 +156,7 @@ const SESSIONS: readonly Row[] = [
   ),
   phrase(
     'Configured from [\\w ]{1,20} by <user> on ',
-    '%SYS-5-CONFIG_I: Configured from console by «kalomi» on vty0 (192.0.2.x)',
+    '%SYS-5-CONFIG_I: Configured from web by «kalomi» on 192.0.2.x',
     'Configured from file',
   ),
   phrase(
