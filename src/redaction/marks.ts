@@ -253,12 +253,17 @@ function cutDash(scan: Scan, at: number, next: number): number {
 
 const COMBINED = /^ - (\S{1,256}) \[(?:\d\d\/(?:[A-Z][a-z]{2}|\d\d)\/\d{4}[: ]|\d{4}-\d\d-\d\d[T ])/;
 
+/** The same without a time. */
+const REQUESTED = /^ - (\S{1,256}) "(?:GET|POST|HEAD|PUT|DELETE|OPTIONS|PATCH|PROPFIND|CONNECT) /;
+
 /** The third field of an access log, behind the address that ends here. */
 function cutRemoteUser(scan: Scan, end: number): number {
   let space = end + 3;
   while (space < scan.stop && (scan.bytes[space] as number) > 32) space += 1;
-  if (scan.bytes[space + 1] !== 91) return -1;
-  const name = COMBINED.exec(scan.text.slice(end, Math.min(scan.stop, end + 280)))?.[1];
+  const mark = scan.bytes[space + 1];
+  if (mark !== 91 && mark !== 34) return -1;
+  const pattern = mark === 91 ? COMBINED : REQUESTED;
+  const name = pattern.exec(scan.text.slice(end, Math.min(scan.stop, end + 280)))?.[1];
   return name === undefined || name === '-' ? -1 : putPerson(scan, end + 3, end + 3 + name.length);
 }
 

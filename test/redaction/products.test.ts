@@ -65,6 +65,36 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
     '192.0.2.«7» - «kalomi» [02/07/2026 07:51:20] "GET http://example.com/ HTTP/1.1" 403 - -',
     '192.0.2.«7» - - [02/07/2026 07:51:20] "GET http://example.com/ HTTP/1.1" 403 - -',
   ],
+  'RED-03 RED-06 what stands behind the name of a phrase is scanned, too': [
+    'User «kalomi@corp.example»@203.0.113.«7» logged in with response code 200',
+    '[User CORP\\«kalomi»@203.0.113.«7» logged in as «osvuh»]'.replace('CORP\\«kalomi»', '«CORP\\kalomi»'),
+  ],
+  'RED-06 an address with a port of a form of its own': [
+    'MACHINE-F380 [«master»@203.0.113.«7»_36778]  Download',
+    'permitted udp CORE/203.0.113.«7»(161) hit-cnt 1',
+    'agent curl/7.81.0.1 (x86)',
+  ],
+  'RED-03 RED-06 JSON in JSON in JSON has its tabs escaped twice': [
+    '{"m":"Network Address:\\\\t203.0.113.«7»\\\\n\\\\tAccount Name:\\\\t\\\\t«kalomi»\\\\r\\\\nx"}',
+    '{"m":"C:\\\\temp\\\\name.log"}',
+  ],
+  'RED-02 a line of laid-out JSON stays JSON where it holds no text': [
+    '  "subject": null,',
+    '  "subject": true,\n  "password": null\n  "user": false',
+  ],
+  'RED-03 a cell whose beginning was not seen has doubled quotes': [
+    'ref=""http://x"" user=""«kalomi»"" group=""staff"" n=1',
+  ],
+  'RED-03 a domain in small letters is one in a field of its own': [
+    '1,10.0.0.«7»,corp\\«kalomi»,web01',
+    '{"entityValue":"corp\\\\«kalomi»"}',
+    '{"entityValue":"Microsoft\\\\Windows","x":"bin\\\\tool.exe","y":"see bin\\\\tool now"}',
+  ],
+  'RED-03 an access log may have no time behind the name': [
+    '[info] 203.0.113.«7» - «kalomi» "POST /json-api/batch HTTP/1.1" FAILED LOGIN',
+    '[info] 203.0.113.«7» - - "POST /json-api/batch HTTP/1.1"',
+  ],
+  'RED-12 bytes of an answer are no name': ['192.0.2.«7» 0.002 "GET / HTTP/1.1" 401 77 935 - Kuma/1.23'],
   'RED-03 last says of a user when, and not what': [
     '{"lastLoggedInUserName":"«kalomi»","last_login":"yesterday"}',
     'last_user=«kalomi» last_login=17',

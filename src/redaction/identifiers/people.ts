@@ -259,7 +259,7 @@ function isDomain(source: string, from: number, to: number): boolean {
   // An image's density, a container's digest.
   if (/^\d+x\.|^sha\d{1,3}$/.test(text)) return false;
   if (/^\d/.test(text))
-    return /^(?:\d{1,3}\.){3}[\dx]{1,3}$/.test(text) || (/\.[A-Za-z]{2,}$/.test(text) && !UNIT.test(text));
+    return /^(?:\d{1,3}\.){3}[\dx]{1,3}(?:_\d{2,5})?$/.test(text) || (/\.[A-Za-z]{2,}$/.test(text) && !UNIT.test(text));
   return text !== '' && (WORD_BITS[text.charCodeAt(0)] !== 0 || text.charCodeAt(0) >= 128) && !UNIT.test(text);
 }
 

@@ -114,9 +114,10 @@ function cutPhrase(scan: Scan, { pattern, slots, literal }: Lead, start: number)
     if (from > next) scan.run(next, from);
     if (from < scan.spans.last) continue;
     if (slot === 'user') {
-      // An address in the place of a name is left to the scan.
-      if (putPerson(scan, from, to) === from && to > from) {
-        next = Math.max(from, scan.spans.last);
+      // An address in the place of a name, and the domain behind one, are left to the scan.
+      const end = putPerson(scan, from, to);
+      if (end < to) {
+        next = Math.max(end, scan.spans.last);
         continue;
       }
     } else if (slot === 'dialled') putDialled(scan, from, to);

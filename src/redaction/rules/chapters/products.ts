@@ -15,7 +15,7 @@ const ADDRESS = String.raw`[\da-fA-F.:x]{3,45}`;
 const NOBODY =
   '(?!(?:name|agent|id|input|and|or|account|accounts|session|sessions|data|was|is|has|not|unknown|with|who|that|password|defined|request|requests|directory|group|groups|authentication|connection|logon|login|logoff|logout|initiated|details|management|profile|identity|access|activity|space|mode|interface)(?![\\w.-]))';
 /** What is behind a name in such a sentence. */
-const BEHIND = '(?= (?:-(?= \\w)|: Group|details|session \\d|succeeded|Failed|in domain)(?![a-z]))';
+const BEHIND = '(?= (?:-(?= \\w)|: Group|details|session \\d|succeeded|Failed|in domain)(?![a-z])|, client)';
 /** A name that no word of a sentence looks like: letters, and a dot, an underscore or a digit with letters behind a letter. */
 const CODED =
   '(?=[A-Za-z][A-Za-z-]{0,30}[._\\d][\\w.-]{1,40}(?:[\\s"\',)\\]]|$))(?!(?:com|org|net|io|id|uid|v)[.\\d])(?![\\w.-]{1,60}\\.(?:conf|txt|log|js|py|java|go|json|ya?ml|service|slice)(?![\\w.]))';
@@ -73,6 +73,29 @@ const SENTENCES: readonly Row[] = [
     ],
     stay: [`Process from console ${literal}0`],
   })),
+  ...['Session opened for ', 'Session closed for '].map((lead) =>
+    phrase(`${lead}(?!user )${NOBODY}<user>\\.?$`, `|1||${lead}«kalomi».`, `${lead}"/private".`),
+  ),
+  phrase(
+    String.raw`failed from (?=[A-Z][a-z]{1,30} [A-Z])<name>\.$`,
+    'Login attempt failed from «Kalomi Ren».',
+    'Login attempt failed from the host.',
+  ),
+  ...['AUTHENTICATION_FAILED', 'AUTHENTICATION_SUCCESS'].map((lead) =>
+    phrase(`${lead}\\|<slashed>\\|`, `CAS|x|${lead}|«kalomi.ren»|192.0.2.x`, `${lead}||192.0.2.x`),
+  ),
+  phrase(
+    String.raw`failed for \[<slashed>\]`,
+    'authentication failed for [«kalomi»], account not found',
+    'failed for [a b]',
+  ),
+  ...['processing message ', 'checking message ', 'clean message ', 'identified spam '].map((lead) =>
+    phrase(
+      `${lead}[^\\n]{1,200}? for <user>:\\d`,
+      `spamd: ${lead}(5.0/7.0) for «kalomi»:119`,
+      `spamd: ${lead}(5.0/7.0)`,
+    ),
+  ),
   // Windows in other languages than English.
   ...['Nom du compte', 'Kontoname', 'Nombre de cuenta', 'Nome da conta'].map((lead) =>
     phrase(`${lead} ?:[ \\t]{1,8}(?!-)<user>`, `of it.  ${lead} : «kalomi»`, `of it.  ${lead} : -`),
