@@ -28,6 +28,7 @@ import { noteColumns } from './values/columns.ts';
 import { cutDirective } from './values/directives.ts';
 import { cutLeft, cutPairValue, isClear, isNameOfPerson, notePairName, opensBlock, opensPart } from './lines.ts';
 import { cutMark } from './marks.ts';
+import { putRepeats } from './identifiers/repeats.ts';
 import { cutRussian } from './identifiers/phones.ts';
 import { cutForm, cutRandom, isEncoded, RANDOM_WORD_MIN } from './secrets/long-words.ts';
 import { cutFormLine, cutLead } from './values/phrases.ts';
@@ -117,7 +118,9 @@ export class TextScan implements Scan {
       const stop = end > at && bytes[end - 1] === 13 ? end - 1 : end;
       if (state.key.lines > 0 && this.#depth === 0) state.key.lines -= 1;
       this.spans.keepsBreaks = this.isJoined;
+      const before = this.spans.list.length;
       this.#line(at, stop);
+      if (this.#depth === 0 && !this.isJoined) putRepeats(this.spans, text, at, stop, before);
       if (end < length && state.open !== undefined) state.open = onNextLine(state.open);
       at = end + 1;
     }

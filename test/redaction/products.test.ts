@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { REPEAT_LINE_MAX, REPEAT_NAMES_MAX } from '#src/redaction/identifiers/repeats.ts';
 import { Redactor } from '#src/redaction/redactor.ts';
 import { KEY } from './corpus/labels.ts';
 
@@ -95,6 +96,21 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
     '[info] 203.0.113.«7» - - "POST /json-api/batch HTTP/1.1"',
   ],
   'RED-12 bytes of an answer are no name': ['192.0.2.«7» 0.002 "GET / HTTP/1.1" 401 77 935 - Kuma/1.23'],
+  'RED-03 a person that a line names is hidden wherever else the line has the name': [
+    'user=«kalomi» op=login detail="sent by «kalomi», twice" owner_of=«kalomi»',
+    '{"userName":"«kalomi.ren»","key":"«kalomi.ren»","note":"seen: «kalomi.ren»"}',
+    '{"displayName":"«Kalomi Ren»","why":"made by «Kalomi Ren»."}',
+    'Invalid user «kalomi» from 192.0.2.«7»: no «kalomi» here',
+  ],
+  'RED-12 and no thing that is called alike': [
+    'user=«kalomi» db=kalomi host=kalomi path=/home/kalomi/x mail.kalomi.example kalomi-web kalomi=5 C:\\Users\\kalomi\\x token=kalomi'.replace(
+      'token=kalomi',
+      'token=«kalomi»',
+    ),
+    'user=«grafana» grafana is up; user=«bob» bob',
+    '{"user":"«kalomi»","kalomi":1,"database":"kalomi"}',
+    'user=«xxxxx» note xxxxx ProfileToken=xxxxx',
+  ],
   'RED-03 last says of a user when, and not what': [
     '{"lastLoggedInUserName":"«kalomi»","last_login":"yesterday"}',
     'last_user=«kalomi» last_login=17',
@@ -134,3 +150,15 @@ for (const [family, examples] of Object.entries(FAMILIES))
   test(family, () => {
     for (const example of examples) check(example);
   });
+
+test('RED-03 a name is looked for in lines of 64 KiB, and eight names of a line; beyond that where they stand as such', () => {
+  const filler = 'z '.repeat((REPEAT_LINE_MAX - 'user=kalomi a kalomi'.length) / 2);
+  const line = `user=kalomi a${' '.repeat(REPEAT_LINE_MAX - 'user=kalomi akalomi'.length - filler.length)}${filler}kalomi`;
+  assert.equal(line.length, REPEAT_LINE_MAX);
+  assert.doesNotMatch(engine.text(line), /kalomi/);
+  assert.match(engine.text(`${line}z`.replace('kalomiz', ' kalomi')), /^user=u-[0-9a-f]{8} a .* kalomi$/);
+  const names = Array.from({ length: REPEAT_NAMES_MAX + 1 }, (_each, at) => `kalomi${at}`);
+  const outcome = engine.text(`${names.map((name) => `user=${name}`).join(' ')} of: ${names.join('; ')}`);
+  assert.match(outcome, new RegExp(`; kalomi${REPEAT_NAMES_MAX}$`));
+  assert.equal(outcome.match(/kalomi/g)?.length, 1);
+});

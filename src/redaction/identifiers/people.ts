@@ -117,7 +117,15 @@ function lastAt(text: string): { start: number; end: number } | undefined {
 /** Puts a pseudonym in place of what is before an at sign; the domain is left to the scan. */
 function putLocalPart({ text, spans, engine }: Scan, from: number, at: number): void {
   const name = decodeText(text.slice(from, at));
-  if (name === '' || isRole(name) || isPseudonym(name) || CUT.test(name) || markerEnd(text, from) === at) return;
+  if (
+    name === '' ||
+    isRole(name) ||
+    isPseudonym(name) ||
+    CUT.test(name) ||
+    isPseudonym(name.slice(name.lastIndexOf('\\') + 1)) ||
+    markerEnd(text, from) === at
+  )
+    return;
   const isPhone = isPhoneText(name);
   spans.put(
     from,
