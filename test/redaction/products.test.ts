@@ -61,6 +61,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
     '(utilisateur=CORP\\«kalomi.ren»).',
     '{"Initiated by":"«kalomi»","who":"«osvuh»","level":"INFO"}',
     'ActingObjectSAM=«kalomi» ActingObjectDomain=corp',
+    '{"performed_by":{"type":"customer","name":"«kalomi»"},"approver_name":"«osvuh»","sorted_by":"name"}',
   ],
   'RED-03 an access log has its time in other forms': [
     '192.0.2.«7» - «kalomi» [02/07/2026 07:51:20] "GET http://example.com/ HTTP/1.1" 403 - -',
