@@ -112,6 +112,10 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
     '{"user":"«kalomi»","kalomi":1,"database":"kalomi"}',
     'user=«xxxxx» note xxxxx ProfileToken=xxxxx',
   ],
+  'RED-03 a key of several words on a line of laid-out JSON is one name': [
+    '    "Initiated by": "«kalomi»",',
+    '  "Approved by": "«Kalomi Ren»"\n  "Sorted by": "name"',
+  ],
   'RED-03 last says of a user when, and not what': [
     '{"lastLoggedInUserName":"«kalomi»","last_login":"yesterday"}',
     'last_user=«kalomi» last_login=17',

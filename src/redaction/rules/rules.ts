@@ -321,11 +321,11 @@ export function classOfName(rules: Rules, name: string): KeyClass {
   if (name.length > KEY_MAX || name === '' || /[[/:@]/.test(name) || isPseudonym(name)) return 'none';
   if (/[\u0080-\u00ff]/.test(name))
     return exact.get(Buffer.from(name, 'latin1').toString('utf8').toLowerCase()) ?? 'none';
-  if (MNEMONIC.test(name)) return 'none';
+  if (name.includes('-') && MNEMONIC.test(name)) return 'none';
   const own = exact.get(name.toLowerCase().replaceAll(/[-_]/g, ''));
   if (own !== undefined) return own;
   // Vendors put their name before those of fields that CEF does not have: `FTNTFGTsender`.
-  if (VENDOR.test(name)) return classOfName(rules, name.replace(VENDOR, ''));
+  if (name.length > 8 && VENDOR.test(name)) return classOfName(rules, name.replace(VENDOR, ''));
   const words = name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()
