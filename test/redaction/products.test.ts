@@ -143,6 +143,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
     'Invalid user 203.0.113.«7» from 192.0.2.«9» port 3',
   ],
   'RED-04 what was done once is no new name': [
+    '{"to_header":"\\"«kalomi»@example.org\\" <«kalomi»@example.org>"}',
     'Configured from vty by «kalomi» on 192.0.2.«7»@pts/0',
     'issuer kalomi@01h90ampkvn2wy0e10sgyx174d is known'.replace(
       '01h90ampkvn2wy0e10sgyx174d',

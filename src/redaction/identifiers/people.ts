@@ -298,7 +298,8 @@ export function putDisplayName(scan: Scan, start: number): void {
   const open = text.slice(floor, close).lastIndexOf('"') + floor;
   if (open < floor || close - open < 2) return;
   const name = text.slice(open + 1, close);
-  if (!/[\n:,{}]/.test(name) && !isPseudonym(name) && !name.startsWith('['))
+  // An address that stands there is left to the scan.
+  if (!/[\n:,{}@]/.test(name) && !isPseudonym(name) && !name.startsWith('['))
     spans.put(open + 1, close, engine.pseudonyms.user(name), 'user');
 }
 
