@@ -145,3 +145,13 @@ export function indexOf(bytes: Uint8Array, byte: number, from: number, stop: num
   for (let at = from; at < stop; at += 1) if (bytes[at] === byte) return at;
   return -1;
 }
+
+/** Where a string of JSON ends that begins behind a quote: at its closing quote; -1 when there is none. */
+export function stringEnd(bytes: Uint8Array, from: number, stop: number): number {
+  for (let at = from; at < stop; at += 1) {
+    const byte = bytes[at];
+    if (byte === 34) return at;
+    if (byte === 92) at += 1;
+  }
+  return -1;
+}

@@ -3,6 +3,7 @@ import { startState, type Engine as Shared, type LineState } from './context.ts'
 import { KnownSecrets } from './secrets/known-secrets.ts';
 import { walkJson } from './values/json.ts';
 import { beginsInsideKey, startInside } from './secrets/private-keys.ts';
+import { putRepeats } from './identifiers/repeats.ts';
 import { Pseudonyms } from './identifiers/pseudonyms.ts';
 import { KeyCache, Rules } from './rules/rules.ts';
 import type { Row } from './rules/rows.ts';
@@ -60,6 +61,7 @@ export class Engine {
     const masked = this.#known.mask(text, this.#known.find(text));
     const scan = new TextScan(this.#shared, Buffer.from(masked, 'latin1'), masked, startState());
     walkJson(scan, 0, key === undefined ? 'none' : this.#shared.keys.classOf(Buffer.from(key).toString('latin1')));
+    putRepeats(scan.spans, masked, 0, masked.length, 0);
     const output = scan.spans.output();
     return output === text ? source : Buffer.from(output, 'latin1').toString('utf8');
   }

@@ -90,6 +90,11 @@ function cutBelow(scan: Scan, below: Below, start: number, stop: number): number
   const from = gapEnd(scan.bytes, start, stop, stop - start);
   state.below = lines > 1 ? { ...below, lines: lines - 1 } : undefined;
   if (from >= stop) return -1;
+  // `helo=<User>` at the end of a line of a log is no element.
+  if (isElement && LOG_LINE.test(scan.text.slice(start, Math.min(stop, start + 16)))) {
+    state.below = undefined;
+    return -1;
+  }
   if (!isElement) {
     const found = { start: from, isColon: false, isSpaced: false, quote: 0, isDouble: false };
     return cutFound(scan, found, keyClass, from, from);
@@ -195,7 +200,7 @@ export function opensPart(scan: Scan, end: number): void {
 }
 
 /** What a line of a log begins with: a form that no boundary ends, ends there. */
-const LOG_LINE = /^(?:<\d{1,3}>|\[?\d{4}-\d\d-\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:|\{"|[A-Z]\d{4} \d\d:)/;
+const LOG_LINE = /^(?:<\d{1,3}>|\[?\d{4}-\d\d-\d\d|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:|\{"|[A-Z]\d{4} \d\d:)/;
 
 /** A line of a form below the name of its part. Only a text may have more than one line. */
 function cutPartLine(scan: Scan, start: number, stop: number): number {

@@ -1,6 +1,6 @@
 /** What a mark is the middle or the beginning of: addresses, URIs, numbers, escapes, JSON, elements, options. */
 import { cutIPv6 } from './identifiers/addresses.ts';
-import { HEX, indexOf, isDigit, runEnd, WORD_BITS } from './bytes.ts';
+import { HEX, indexOf, isDigit, runEnd, stringEnd, WORD_BITS } from './bytes.ts';
 import { cutOption } from './values/commands.ts';
 import { DOUBLED, SLASH, type Scan } from './context.ts';
 import { decodeEncodedWord } from './encodings/decoding.ts';
@@ -12,7 +12,8 @@ import {
   decodeQuotedPrintable,
   decodeReferences,
 } from './encodings/encodings.ts';
-import { stringEnd, walkJson } from './values/json.ts';
+import { walkJson } from './values/json.ts';
+import { cutDomainUser } from './identifiers/domain-users.ts';
 import { cutEmail, isHighCode, putDisplayName, putPerson } from './identifiers/people.ts';
 import { cutInternational } from './identifiers/phones.ts';
 import { cutBracket } from './values/phrases.ts';
@@ -167,6 +168,8 @@ function cutBackslash(scan: Scan, at: number, next: number): number {
     scan.within(decodeEscapes(text, from, to), 'none');
     return Math.max(to, scan.spans.last);
   }
+  const person = cutDomainUser(scan, at);
+  if (person !== -1) return person;
   return next === 110 || next === 114 || next === 116 || next === 98 || next === 102 ? at + 2 : at + 1;
 }
 
@@ -248,14 +251,19 @@ function cutDash(scan: Scan, at: number, next: number): number {
     : end;
 }
 
-const COMBINED = /^ - (\S{1,256}) \[\d\d\/[A-Z][a-z]{2}\/\d{4}:/;
+const COMBINED = /^ - (\S{1,256}) \[(?:\d\d\/(?:[A-Z][a-z]{2}|\d\d)\/\d{4}[: ]|\d{4}-\d\d-\d\d[T ])/;
+
+/** The same without a time. */
+const REQUESTED = /^ - (\S{1,256}) "(?:GET|POST|HEAD|PUT|DELETE|OPTIONS|PATCH|PROPFIND|CONNECT) /;
 
 /** The third field of an access log, behind the address that ends here. */
 function cutRemoteUser(scan: Scan, end: number): number {
   let space = end + 3;
   while (space < scan.stop && (scan.bytes[space] as number) > 32) space += 1;
-  if (scan.bytes[space + 1] !== 91) return -1;
-  const name = COMBINED.exec(scan.text.slice(end, Math.min(scan.stop, end + 280)))?.[1];
+  const mark = scan.bytes[space + 1];
+  if (mark !== 91 && mark !== 34) return -1;
+  const pattern = mark === 91 ? COMBINED : REQUESTED;
+  const name = pattern.exec(scan.text.slice(end, Math.min(scan.stop, end + 280)))?.[1];
   return name === undefined || name === '-' ? -1 : putPerson(scan, end + 3, end + 3 + name.length);
 }
 

@@ -28,6 +28,7 @@ import { noteColumns } from './values/columns.ts';
 import { cutDirective } from './values/directives.ts';
 import { cutLeft, cutPairValue, isClear, isNameOfPerson, notePairName, opensBlock, opensPart } from './lines.ts';
 import { cutMark } from './marks.ts';
+import { putRepeats } from './identifiers/repeats.ts';
 import { cutRussian } from './identifiers/phones.ts';
 import { cutForm, cutRandom, isEncoded, RANDOM_WORD_MIN } from './secrets/long-words.ts';
 import { cutFormLine, cutLead } from './values/phrases.ts';
@@ -62,6 +63,10 @@ const JOINED =
 const MAY_BE_UNSEEN = new Uint8Array(256);
 for (const byte of UNSEEN) MAY_BE_UNSEEN[byte] = 1;
 const SMALL = 2048;
+/** A key of two words or more that begins its line. */
+const SPACED = /^[ \t]*"([A-Za-z][\w-]{0,20}(?: [\w-]{1,20}){1,3})":$/;
+/** Bytes of such a key with what stands before it on its line. */
+const SPACED_MAX = 80;
 /** The first letter of those names by their length. */
 const LAST_WORD = [0, 0, 105, 107, 110, 116, 115];
 
@@ -117,7 +122,9 @@ export class TextScan implements Scan {
       const stop = end > at && bytes[end - 1] === 13 ? end - 1 : end;
       if (state.key.lines > 0 && this.#depth === 0) state.key.lines -= 1;
       this.spans.keepsBreaks = this.isJoined;
+      const before = this.spans.list.length;
       this.#line(at, stop);
+      if (this.#depth === 0 && !this.isJoined) putRepeats(this.spans, text, at, stop, before);
       if (end < length && state.open !== undefined) state.open = onNextLine(state.open);
       at = end + 1;
     }
@@ -314,6 +321,8 @@ export class TextScan implements Scan {
     if (next === 46) return length !== SHAPE_WORD;
     if (next === 93 || next === 41 || next === 125) return behind !== 61 && (behind !== 32 || bytes[end + 2] !== 61);
     if (next === 44) return bytes[start - 1] !== 123;
+    // The last word of a key of several.
+    if (next === 34 && behind === 58 && bytes[start - 1] === 32) return false;
     return next !== 61 && !rules.mayName(bytes, start, end);
   }
 
@@ -372,6 +381,10 @@ export class TextScan implements Scan {
   #key(start: number, end: number, next: number): number {
     const { bytes, text, engine } = this;
     if (!hasSign(this, start, end, next)) return -1;
+    if (next === 34 && bytes[start - 1] === 32) {
+      const spaced = this.#spacedKey(end);
+      if (spaced !== 'none') return cutKeyed(this, start, end, spaced);
+    }
     if (!engine.rules.mayName(bytes, start, end)) return -1;
     let from = start;
     while (from > this.floor && bytes[from - 1] === 46 && end - from < 64) {
@@ -393,6 +406,13 @@ export class TextScan implements Scan {
     if (opensBlock(this, start, end, keyClass)) return -1;
     if (next === 58) this.#opensHeader(start, end, keyClass);
     return cutKeyed(this, start, end, keyClass);
+  }
+
+  /** The class of a key of several words in quotes, on a line of JSON that is laid out: `"Initiated by": …`. */
+  #spacedKey(end: number): KeyClass {
+    const key = SPACED.exec(this.text.slice(Math.max(this.floor, end - SPACED_MAX), end + 2))?.[1];
+    const keyClass = key === undefined ? 'none' : this.engine.keys.classOf(key);
+    return keyClass === 'user' || keyClass === 'text' || keyClass === 'password' ? keyClass : 'none';
   }
 
   /** A header whose value may go on in the next lines: a Subject anywhere, the others where they begin their line. */

@@ -109,6 +109,24 @@ export class Spans {
     return this.put(start, end, marker(name), name);
   }
 
+  /** Puts further spans between those from one on, where nothing is replaced yet. */
+  weave(further: readonly Span[], first: number): void {
+    if (further.length === 0) return;
+    const own = this.list.splice(first);
+    const all = [...own, ...further].toSorted((left, right) => left.start - right.start || left.end - right.end);
+    const taken = new Set(own);
+    let last = 0;
+    for (const [at, span] of all.entries()) {
+      const next = all[at + 1];
+      // What was there stays, and of two that are new the first one.
+      if (!taken.has(span) && (span.start < last || (next !== undefined && taken.has(next) && next.start < span.end)))
+        continue;
+      this.list.push(span);
+      last = span.end;
+    }
+    this.last = Math.max(this.last, last);
+  }
+
   /** Takes back all spans but the first ones, so many of them. */
   rewind(count: number): void {
     this.list.length = count;

@@ -96,7 +96,13 @@ const same = (replacement: string): string => replacement;
 
 /** Escapes of one level of a JSON string, or of any quoted string: `\"`, `\n`, `\u002b`, `\x1b`. */
 export function decodeEscapes(source: string, from: number, to: number): Decoded {
-  return decodeWith(source, from, to, [92, 92], escapeAt, escaped);
+  return decodeWith(source, from, to, [92, 92], isTwiceEscaped(source, from, to) ? escapeTwiceAt : escapeAt, escaped);
+}
+
+/** Whether tabs and line ends were escaped once more: two of them beside each other are no folders of Windows. */
+function isTwiceEscaped(source: string, from: number, to: number): boolean {
+  const at = source.indexOf('\\\\', from);
+  return at !== -1 && at < to && /\\\\[rnt]\\\\[rnt]/.test(source.slice(at, to));
 }
 
 /** Only numbers of inner JSON get quotes, which are escaped once more at each level. */
@@ -116,6 +122,12 @@ const PLAIN_ESCAPES: Readonly<Record<string, string>> = {
   '`': '`',
   '/': '/',
   '\\': '\\',
+};
+
+const escapeTwiceAt: Reader = (source, at, stop, sign) => {
+  const blank = source.startsWith('\\\\', at) ? 'nrt'.indexOf(source.charAt(at + 2) || ' ') : -1;
+  if (blank !== -1 && at + 2 < stop) take(sign, '\n\r\t'.charAt(blank), 3);
+  else escapeAt(source, at, stop, sign);
 };
 
 const escapeAt: Reader = (source, at, stop, sign) => {

@@ -65,6 +65,8 @@ function isEndOfIPv4(scan: Scan, end: number): boolean {
     if (bytes[port] === 46 || isWordByte(bytes[port])) return false;
     return numberAt(bytes, end + 1, port) > 255 || isOfCapture(scan, end, port);
   }
+  // A port behind an underscore: `192.0.2.1_49152`.
+  if (next === 95) return /^_\d{2,5}(?!\w)/.test(scan.text.slice(end, end + 7));
   return !isWordByte(next);
 }
 
@@ -90,6 +92,8 @@ function isVersion(scan: Scan, start: number, end: number): boolean {
       left !== 46 &&
       left !== 47 &&
       !TRANSPORTS.has(word.toUpperCase()) &&
+      // A port in brackets, as Cisco has it: `INSIDE/192.0.2.1(443)`.
+      !/^\(\d{1,5}\)/.test(text.slice(end, end + 7)) &&
       // Constants of a program: `HIER_DIRECT/192.0.2.1`, `SESSION/192.0.2.1`.
       !/^(?:[A-Z]+_[A-Z_]+|[A-Z]{5,})$/.test(word) &&
       !isOfNetwork(scan, start, end)

@@ -30,6 +30,9 @@ const ENCODED_WORD = /^=\?[\w-]{1,40}\?([BbQq])\?([^?\s]*)\?=$/;
 const UNIT =
   /(?:^docker|^kubernetes(?:crd|gateway)?|^consulcatalog|\.(?:service|socket|timer|slice|mount|target|scope|path|device|swap|automount))$/;
 
+/** An address that was cut before. */
+const CUT = /^(?:\d{1,3}\.){3}x$/;
+
 export interface NameForm {
   /** Put around a value that stood bare in JSON. */
   readonly wrap?: string;
@@ -114,7 +117,15 @@ function lastAt(text: string): { start: number; end: number } | undefined {
 /** Puts a pseudonym in place of what is before an at sign; the domain is left to the scan. */
 function putLocalPart({ text, spans, engine }: Scan, from: number, at: number): void {
   const name = decodeText(text.slice(from, at));
-  if (name === '' || isRole(name) || isPseudonym(name) || markerEnd(text, from) === at) return;
+  if (
+    name === '' ||
+    isRole(name) ||
+    isPseudonym(name) ||
+    CUT.test(name) ||
+    isPseudonym(name.slice(name.lastIndexOf('\\') + 1)) ||
+    markerEnd(text, from) === at
+  )
+    return;
   const isPhone = isPhoneText(name);
   spans.put(
     from,
@@ -179,7 +190,8 @@ export function cutEmail(scan: Scan, firstAt: number, width: number): number {
   // A unit of systemd, whose dashes are escaped.
   if (bytes[end] === 92 && source.startsWith('\\x2d', end)) return -1;
   if (!isSip && !isDomain(source, domain, end)) return -1;
-  putDisplayName(scan, start);
+  if (bytes[start - 1] === 40) putNameBefore(scan, start - 1);
+  else putDisplayName(scan, start);
   const soft = scan.isJoined ? source.slice(start, at).search(/=\r?\n/) : -1;
   if (soft !== -1) return putSoftBroken(scan, start, start + soft, at, domain);
   const local = decodeText(source.slice(start, at));
@@ -247,18 +259,31 @@ export function isHighCode(bytes: Uint8Array, at: number): boolean {
 
 /** A host's name begins with a letter; `pkg@1.2.3` is a version and `getty@tty1.service` a unit. */
 function isDomain(source: string, from: number, to: number): boolean {
-  if (to === from) return source.charCodeAt(from) === 91;
+  // What was random there is no host in brackets.
+  if (to === from) return source.charCodeAt(from) === 91 && markerEnd(source, from) === -1;
   let stop = to;
   while (stop > from && '.-'.includes(source.charAt(stop - 1))) stop -= 1;
   const text = source.slice(from, stop);
   // An image's density, a container's digest.
   if (/^\d+x\.|^sha\d{1,3}$/.test(text)) return false;
   if (/^\d/.test(text))
-    return /^(?:\d{1,3}\.){3}[\dx]{1,3}$/.test(text) || (/\.[A-Za-z]{2,}$/.test(text) && !UNIT.test(text));
+    return /^(?:\d{1,3}\.){3}[\dx]{1,3}(?:_\d{2,5})?$/.test(text) || (/\.[A-Za-z]{2,}$/.test(text) && !UNIT.test(text));
   return text !== '' && (WORD_BITS[text.charCodeAt(0)] !== 0 || text.charCodeAt(0) >= 128) && !UNIT.test(text);
 }
 
-/** `"Ivan Petrov" <sip:…`, `"Ivan" <a@b.c>`: the name before the bracket is a person's. */
+const NAME_BEFORE =
+  /(?:^|[>"'.,;:\n] ?)((?!(?:User|New|For|By|To|From|The|Account|Mail|Email|Owner|Member|Group|Contact|Support|Sent|Admin|Recipient|Sender)\b)[A-Z\u00c3-\u00df][^\s"'<>()@,;:=\d]{1,30}(?: [A-Z\u00c3-\u00df][^\s"'<>()@,;:=\d]{0,30}){1,2}) $/;
+
+/** `Alice Liddell (alice@example.org)`: two words or three in capitals, with nothing before them but the end of another field. */
+function putNameBefore({ text, spans, engine, floor }: Scan, bracket: number): void {
+  const before = text.slice(Math.max(spans.last, floor, bracket - 100), bracket);
+  const name = NAME_BEFORE.exec(before)?.[1];
+  if (name === undefined) return;
+  const start = bracket - 1 - name.length;
+  spans.put(start, start + name.length, engine.pseudonyms.user(name), 'user');
+}
+
+/** `"Ivan Petrov" <sip:…, `"Ivan" <a@b.c>`: the name before the bracket is a person's. */
 export function putDisplayName(scan: Scan, start: number): void {
   const { bytes, text, spans, engine } = scan;
   let bracket = start - 1;
@@ -273,7 +298,8 @@ export function putDisplayName(scan: Scan, start: number): void {
   const open = text.slice(floor, close).lastIndexOf('"') + floor;
   if (open < floor || close - open < 2) return;
   const name = text.slice(open + 1, close);
-  if (!/[\n:,{}]/.test(name) && !isPseudonym(name) && !name.startsWith('['))
+  // An address that stands there is left to the scan.
+  if (!/[\n:,{}@]/.test(name) && !isPseudonym(name) && !name.startsWith('['))
     spans.put(open + 1, close, engine.pseudonyms.user(name), 'user');
 }
 

@@ -111,7 +111,8 @@ export type Special =
   | 'behind-column'
   | 'changed'
   | 'recipient'
-  | 'bracketed';
+  | 'bracketed'
+  | 'terminal';
 
 export interface SpecialRow extends Examples {
   readonly kind: 'special';

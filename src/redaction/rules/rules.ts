@@ -283,6 +283,22 @@ const ABOUT = new Set(
   ),
 );
 
+/** What has a name to display and is no person. */
+const THINGS = new Set(
+  'activity app application resource device service principal policy role group tenant rule file threat product process site host agent category operation workload list team channel folder document event alert package organization organisation company customer subscription provider module permission license sku domain machine node cluster container image volume network interface plugin feature setting action type attribute field property'.split(
+    ' ',
+  ),
+);
+
+/** Names to display that a thing may have as well. */
+const DISPLAYED = new Set(['displayname', 'fullname', 'commonname']);
+
+/** `SYS-5-CONFIG_PASS` of Cisco: what a message is called by. */
+const MNEMONIC = /^[A-Z][A-Z0-9_]*-[0-7]-[A-Z][A-Z0-9_]*$/;
+
+/** Capitals of a vendor before the name of a field. */
+const VENDOR = /^[A-Z]{4,8}(?=[a-z]{4})/;
+
 /** Classes that a last word gives to a name with dots, whatever stands before it. */
 const DOTTED: ReadonlySet<KeyClass> = new Set<KeyClass>([
   'user',
@@ -299,13 +315,17 @@ const DOTTED: ReadonlySet<KeyClass> = new Set<KeyClass>([
 export const KEY_MAX = 64;
 
 /** The class of a key as it stands in a text, UTF-8 as Latin-1: `db_password`, `X-Api-Key`, `user.name`, `User ID`. */
-export function classOfName({ exact, last }: Rules, name: string): KeyClass {
+export function classOfName(rules: Rules, name: string): KeyClass {
+  const { exact, last } = rules;
   // What stands for a number reads like a name with a number behind it: `tel-4a5b8d34`.
   if (name.length > KEY_MAX || name === '' || /[[/:@]/.test(name) || isPseudonym(name)) return 'none';
   if (/[\u0080-\u00ff]/.test(name))
     return exact.get(Buffer.from(name, 'latin1').toString('utf8').toLowerCase()) ?? 'none';
+  if (name.includes('-') && MNEMONIC.test(name)) return 'none';
   const own = exact.get(name.toLowerCase().replaceAll(/[-_]/g, ''));
   if (own !== undefined) return own;
+  // Vendors put their name before those of fields that CEF does not have: `FTNTFGTsender`.
+  if (name.length > 8 && VENDOR.test(name)) return classOfName(rules, name.replace(VENDOR, ''));
   const words = name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()
@@ -313,12 +333,15 @@ export function classOfName({ exact, last }: Rules, name: string): KeyClass {
     .filter((word) => word !== '');
   // `X-` says of a header that nobody registered it.
   if (words[0] === 'x' && words.length > 1) words.shift();
+  // Whoever was there last is a person, the last sign-in a time.
+  if (words.includes('last') && /(?:^|_)user(?:_?name)?$/.test(words.slice(-2).join('_'))) return 'user';
   if (words.length === 0 || words.slice(0, -1).some((word) => ABOUT.has(word))) return 'none';
   // A number behind a name tells instances apart: `password2`.
   words[words.length - 1] = withoutNumber(words.at(-1) as string);
   for (let from = 0; from < words.length - 1; from += 1) {
-    const joined = exact.get(words.slice(from).join(''));
-    if (joined !== undefined) return joined;
+    const ending = words.slice(from).join('');
+    const joined = exact.get(ending);
+    if (joined !== undefined) return DISPLAYED.has(ending) && THINGS.has(words[from - 1] ?? '') ? 'none' : joined;
   }
   const word = words.at(-1) as string;
   const whole = exact.get(word) ?? 'none';

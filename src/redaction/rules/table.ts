@@ -4,6 +4,7 @@ import { FORMS } from './chapters/forms.ts';
 import { NAMES } from './chapters/names.ts';
 import { PHRASES } from './chapters/phrases.ts';
 import { TOKENS } from './chapters/tokens.ts';
+import { PRODUCTS } from './chapters/products.ts';
 import type { Row } from './rows.ts';
 
-export const TABLE: readonly Row[] = [...NAMES, ...TOKENS, ...PHRASES, ...COMMANDS, ...FORMS];
+export const TABLE: readonly Row[] = [...NAMES, ...TOKENS, ...PHRASES, ...PRODUCTS, ...COMMANDS, ...FORMS];

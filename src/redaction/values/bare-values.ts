@@ -179,6 +179,15 @@ const OF_CONSTANT = tableOf('U0123456789coni');
 /** What the names begin with whose value may be a full name, or in hex. */
 const OF_FULL = tableOf('gGsSdDfFrRaA');
 
+/** What a directory of Windows keeps its entries in. */
+const CONTAINER =
+  /^(?:Users|Computers|Policies|System|Builtin|Configuration|Schema|Services|Sites|Program Data|Microsoft|Partitions|Managed Service Accounts|Domain Controllers|ForeignSecurityPrincipals)$/;
+
+/** The name of a policy is its id. */
+function isGuid(value: string): boolean {
+  return /^\{?[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}?$/.test(value);
+}
+
 function bareName(
   scan: Scan,
   found: Found,
@@ -202,7 +211,9 @@ function bareName(
   let end = start;
   if (keyClass === 'directory' && !isDirectory) {
     end = directoryEnd(scan, keyStart, keyEnd, start, stop);
-    return end === -1 ? -1 : putPerson(scan, start, end);
+    if (end === -1) return -1;
+    const entry = text.slice(start, Math.min(end, start + 64));
+    return CONTAINER.test(entry) || isGuid(entry) ? end : putPerson(scan, start, end);
   }
   if (isDirectory) while (end < stop && !',)("\'+;&'.includes(text.charAt(end))) end += 1;
   else end = nameEnd(scan, start, stop);
@@ -217,6 +228,7 @@ function bareName(
   if (end === start) return -1;
   const value = text.slice(start, Math.min(end, start + 64));
   if (keyClass === 'user-id' && isId(value)) return end;
+  if (keyClass === 'directory' && (CONTAINER.test(value) || isGuid(value))) return end;
   // `login: user "alice"`, `FAIL LOGIN: Client "…"`, `imap-login: Warning: …`: a word about what follows.
   if (found.isColon && /^[A-Za-z]+$/.test(value) && isAbout(scan, keyStart, value, end)) return -1;
   // The services of PAM: `login:auth`; a storage account of Azure.

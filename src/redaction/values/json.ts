@@ -1,9 +1,20 @@
 /** JSON wherever it stands: walked by its tokens, so that a value ends with its string and JSON stays JSON. */
-import { gapEnd, isDigit } from '../bytes.ts';
-import type { Scan } from '../context.ts';
+import { gapEnd, isDigit, stringEnd } from '../bytes.ts';
+import { AT, type Scan } from '../context.ts';
 import { cutArgument, optionClass, type ArgumentClass } from './commands.ts';
 import { decodeBytes, decodeEscapes, withoutUnseen } from '../encodings/encodings.ts';
+import { domainBefore } from '../identifiers/domain-users.ts';
 import { putPerson, putPhone } from '../identifiers/people.ts';
+import {
+  BESIDE_MAX,
+  classOfObject,
+  isKindOfThing,
+  isSignInName,
+  isThing,
+  lookBeside,
+  NOTHING,
+  type Beside,
+} from './objects.ts';
 import type { KeyClass } from '../rules/rows.ts';
 import { marker } from '../spans.ts';
 
@@ -32,7 +43,7 @@ const ABOUT_SECRET =
 export function innerClass(own: KeyClass, outer: KeyClass, key: string): KeyClass {
   if (INHERITED.has(outer) && WEAK.has(own)) return ABOUT_SECRET.test(key) && outer !== 'text' ? own : outer;
   // `{"sender": {"name": "alice"}}`: the name of whoever the outer key names.
-  return outer === 'user' && (key === 'name' || key === 'title')
+  return outer === 'user' && (key === 'name' || key === 'title' || key === 'primary' || key === 'secondary')
     ? 'user'
     : outer === 'user' && key === 'id'
       ? 'user-id'
@@ -51,6 +62,10 @@ interface Open {
   hasPair: boolean;
   /** JSON Patch says by `op` that its `path` is a name. */
   hasOp: boolean;
+  /** It is a device, an application, a policy: a name to display in it is its own. */
+  readonly isThing: boolean;
+  /** A string of it was the address of somebody, or said that it is a thing. */
+  seen: Beside;
   /** Keys that were replaced: two that read alike afterwards stay two. */
   names: Set<string> | undefined;
 }
@@ -60,22 +75,14 @@ export function walkJson(scan: Scan, start: number, keyClass: KeyClass): number 
   return new Walk(scan, keyClass).run(start);
 }
 
-/** Where a string of JSON ends that begins behind a quote: at its closing quote; -1 when there is none. */
-export function stringEnd(bytes: Uint8Array, from: number, stop: number): number {
-  for (let at = from; at < stop; at += 1) {
-    const byte = bytes[at];
-    if (byte === 34) return at;
-    if (byte === 92) at += 1;
-  }
-  return -1;
-}
-
 class Walk {
   readonly #scan: Scan;
   readonly #open: Open[] = [];
   #class: KeyClass;
   #isKey = false;
   #isName = false;
+  /** The key before says that the object under it is a thing. */
+  #isThing = false;
   /** No string of the list was read so far. */
   #isFirst = false;
   /** What the option before says of this argument of a list. */
@@ -139,9 +146,12 @@ class Walk {
       pair: 'none',
       hasPair: false,
       hasOp: false,
+      isThing: this.#isThing,
+      seen: NOTHING,
       names: undefined,
     });
     this.#isFirst = true;
+    this.#isThing = false;
     this.#isKey = isObject;
     return at + 1;
   }
@@ -229,8 +239,15 @@ class Walk {
     const keyClass = this.#class === 'people' ? 'none' : this.#class;
     const inner = keyClass === 'none' && this.#open.at(-1)?.isObject === false ? this.#assigned(from, to) : undefined;
     if (inner !== undefined) this.#scan.value(inner.keyClass, inner.start, to);
-    else if (hasEscape) this.#scan.within(decodeEscapes(this.#scan.text, from, to), keyClass);
+    else if (hasEscape) this.#escaped(keyClass, from, to);
     else this.#scan.value(keyClass, from, to);
+  }
+
+  #escaped(keyClass: KeyClass, from: number, to: number): void {
+    const scan = this.#scan;
+    const domain = keyClass === 'none' ? domainBefore(scan.text.slice(from, Math.min(to, from + 120))) : 0;
+    if (domain > 0) putPerson(scan, from + domain, to);
+    else scan.within(decodeEscapes(scan.text, from, to), keyClass);
   }
 
   /** `"DB_PASSWORD=…"` and `"--password=…"` of a list: the whole rest of the string is the value. */
@@ -251,17 +268,53 @@ class Walk {
       ? engine.keys.classOf(withoutUnseen(decodeEscapes(text, from, Math.min(to, from + 256)).text))
       : engine.keys.classAt(scan.bytes, from, to);
     // Names that are asked for by themselves have two, four and five letters.
-    const key = to - from < 6 || (to - from < 32 && INHERITED.has(open.keyClass)) ? text.slice(from, to) : '';
+    const isInside = INHERITED.has(open.keyClass) || open.keyClass === 'user';
+    const key = to - from < 6 || (to - from < 32 && isInside) ? text.slice(from, to) : '';
     this.#isKey = false;
     this.#isName = own === 'pair-name' || key === 'name' || key === 'Name';
     if (key === 'op') open.hasOp = true;
     if (key === 'path' && open.hasOp) this.#isName = true;
     this.#class = innerClass(this.#ownClass(own, open, to + 1), open.keyClass, key);
+    this.#judgeBeside(open, own, from, to);
     if (own !== 'none' || to - from < 6) return;
     const before = spans.list.length;
     if (hasEscape) scan.within(decodeEscapes(text, from, to), 'none');
     else scan.value('none', from, to);
     if (spans.list.length > before) keepApart(scan, open, from, to, before);
+  }
+
+  /** What else the object holds may say more of a value than its key does. */
+  #judgeBeside(open: Open, own: KeyClass, from: number, to: number): void {
+    const { bytes, text, stop } = this.#scan;
+    const value = gapEnd(bytes, gapEnd(bytes, to + 1, stop) + 1, stop);
+    const first = bytes[value];
+    this.#isThing = false;
+    if (first === 123 || first === 91) {
+      if (to - from > 40) return;
+      const key = text.slice(from, to);
+      this.#isThing = isThing(key) || (first === 123 && open.isThing && own === 'none');
+      if (first === 123 && own === 'none' && this.#class === 'none')
+        this.#class = classOfObject(this.#scan, key, open.keyClass);
+      return;
+    }
+    if (first !== 34) return;
+    if (own === 'address' && bytes[to - 1] === 108) {
+      open.seen = { ...open.seen, hasMail: true };
+      if (isSignInName(this.#scan, value + 1)) this.#class = 'user';
+    } else if (
+      (this.#class === 'none' || this.#class === 'audit') &&
+      to - from === 4 &&
+      /^[Nn]ame$/.test(text.slice(from, to))
+    ) {
+      if (
+        open.seen.hasMail ||
+        (this.#scan.next(AT, value) < value + BESIDE_MAX && lookBeside(this.#scan, value).hasMail)
+      )
+        this.#class = 'user';
+    } else if (this.#class === 'user' && to - from === 11 && /^displayName$/i.test(text.slice(from, to))) {
+      if (open.isThing || open.seen.isThing || lookBeside(this.#scan, value).isThing) this.#class = 'none';
+    } else if (to - from === 4 && text.startsWith('type', from) && isKindOfThing(this.#scan, value + 1))
+      open.seen = { ...open.seen, isThing: true };
   }
 
   #ownClass(own: KeyClass, open: Open, behind: number): KeyClass {

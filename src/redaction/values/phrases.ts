@@ -92,6 +92,8 @@ function cutOne(scan: Scan, lead: Lead, start: number): number {
       return cutBefore(scan, start, RECIPIENT);
     case 'bracketed':
       return cutBefore(scan, start, BRACKETED);
+    case 'terminal':
+      return cutBefore(scan, start, TERMINAL);
     default:
       return cutPhrase(scan, lead, start);
   }
@@ -111,8 +113,14 @@ function cutPhrase(scan: Scan, { pattern, slots, literal }: Lead, start: number)
     if (slot === 'user') while (to > from + 1 && '.:'.includes(scan.text.charAt(to - 1))) to -= 1;
     if (from > next) scan.run(next, from);
     if (from < scan.spans.last) continue;
-    if (slot === 'user') putPerson(scan, from, to);
-    else if (slot === 'dialled') putDialled(scan, from, to);
+    if (slot === 'user') {
+      // An address in the place of a name, and the domain behind one, are left to the scan.
+      const end = putPerson(scan, from, to);
+      if (end < to) {
+        next = Math.max(end, scan.spans.last);
+        continue;
+      }
+    } else if (slot === 'dialled') putDialled(scan, from, to);
     else if (markerEnd(scan.text, from) === -1) scan.spans.secret(from, to, slot);
     next = Math.max(to, scan.spans.last);
   }
@@ -152,6 +160,9 @@ const BEFORE_MAX = 80;
 const RECIPIENT = /(?:^| )(?:=>|->|>>|\*\*|==) ([^\s<>@=/][^\s<>@=]{0,63}) $/;
 /** `[alice] Peer Connection Initiated` of OpenVPN. */
 const BRACKETED = /\[([^\s[\]]{1,64})\] $/;
+
+/** `by alice on vty0` of a router. */
+const TERMINAL = /(?:^| )(?:by|as) ([^\s"'<>=:]{1,64}) $/;
 
 /** A name that stands before its phrase. */
 function cutBefore(scan: Scan, start: number, pattern: RegExp): number {

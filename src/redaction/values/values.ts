@@ -137,6 +137,8 @@ const STRING_LETTERS: ReadonlySet<number> = new Set([98, 117, 78, 69, 36, 64]);
 /** Bytes of an opening quote or angle bracket with the letter of a string before it; 0 where there is none. */
 function openerWidth({ bytes }: Scan, start: number): number {
   const first = bytes[start];
+  // `user=""alice""` of a cell whose beginning was not seen.
+  if (first === 34 && bytes[start + 1] === 34 && isWordByte(bytes[start + 2])) return 2;
   if (first === 34 || first === 39 || first === 96 || first === 60) return 1;
   const second = bytes[start + 1];
   return first !== undefined && STRING_LETTERS.has(first) && (second === 39 || second === 34) ? 2 : 0;
@@ -278,6 +280,8 @@ function delimited(scan: Scan, keyClass: KeyClass, from: number, to: number, mar
 function jsonBare(scan: Scan, found: Found, keyClass: KeyClass, start: number, stop: number): number | undefined {
   const { bytes } = scan;
   const byte = bytes[start] as number;
+  if (byte >= 97 && /^(?:null|true|false)[\s,}\]]/.test(`${scan.text.slice(start, Math.min(stop, start + 6))} `))
+    return -1;
   if (byte === 123) return INSIDE.has(keyClass) ? walkJson(scan, start, keyClass) : -1;
   if (byte === 91) return listed(scan, { ...found, start }, keyClass);
   if (byte !== 45 && !isDigit(byte)) return undefined;

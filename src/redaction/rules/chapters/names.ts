@@ -50,13 +50,14 @@ export const NAMES: readonly Row[] = [
   ...names('cookie', 'setcookie2 cookies'),
   ...names(
     'text',
-    'subject body text preview messagetext messagebody snippet excerpt caption plaintext bodytext texthtml htmlbody textbody mailsubject тема',
+    'subject body text preview messagetext messagebody snippet excerpt caption plaintext bodytext texthtml htmlbody textbody mailsubject emailsubject messagesubject msgsubject originalsubject subjectline betreff asunto тема',
   ),
   ...names('user', 'user username login', true),
   ...names(
     'user',
-    'account actor sub sender uname rcpt saslsender displayname acct ruser logname authname owner nick nickname fullname firstname lastname givenname surname realname loginname accountname personname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby setby inviter authlogin userlogin smtplogin dblogin identity principal principalname origto clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee author creator modifiedby uploadedby requestedby upn uniquename preferredname familyname middlename gecos mailnickname suser duser usrname setid callername calleename calleridname fromname sipfromdisplay authorname sendername recipientname contactname participantname membername fu tu пользователь логин',
+    'account actor sub sender uname rcpt saslsender displayname acct ruser logname authname owner nick nickname fullname firstname lastname givenname surname realname loginname accountname personname patronymic recipient mailbox invitedby createdby updatedby deletedby issuedby revokedby setby inviter authlogin userlogin smtplogin dblogin identity principal principalname origto clientuser targetuser participant participants member members peeruser invitee assignee organizer attendee author creator modifiedby uploadedby requestedby upn uniquename preferredname familyname middlename gecos mailnickname suser duser usrname setid callername calleename calleridname fromname sipfromdisplay authorname sendername recipientname contactname participantname membername fu tu who performedby performedbyname approvedby rejectedby submittedby changedby addedby removedby assignedby closedby resolvedby reviewedby grantedby executedby editedby reportedby acknowledgedby approver approvername reviewer reviewername adminname adminuser administratorname operatorname initiatedby startedby requester requestor jobowner userdn usercn accountcn adname unauthuser dstuser srcuser loggedprincipal utilisateur benutzer benutzername usuario gebruiker utente пользователь логин',
   ),
+  ...names('user', 'sam', true),
   ...names(
     'user-id',
     'uid uidnumber auid userid accountid ownerid actorid senderid accountnumber euid suid fsuid memberid loginid',

@@ -79,9 +79,9 @@ const SESSIONS: readonly Row[] = [
   ),
   ...['GET', 'POST', 'HEAD', 'PUT', 'OPTIONS'].map((verb) =>
     phrase(
-      String.raw`${verb} /\S{0,300} \S{1,300} \d{2,5} (?:[\w.-]{1,64}\\)?<user> [\da-f.:x]{3,45} `,
-      `${verb} /default.aspx - 443 CORP\\«kalomi» 192.0.2.x Mozilla/5.0 - 200 0 0 15`,
-      `${verb} /default.aspx - 443 - 192.0.2.x Mozilla/5.0 - 200 0 0 15`,
+      String.raw`${verb} /\S{0,300} \S{1,300} \d{2,5} (?:[\w.-]{1,64}\\)?<user> (?=[\da-fx]{0,4}[.:])[\da-f.:x]{3,45} `,
+      `${verb} /default.aspx - 443 corp\\«kalomi» 192.0.2.x Mozilla/5.0 - 200 0 0 15`,
+      `${verb} / HTTP/1.1" 401 77 935 - Mozilla/5.0`,
     ),
   ),
   ...['FAIL LOGIN', 'OK LOGIN'].map((literal) =>
@@ -156,7 +156,7 @@ const SESSIONS: readonly Row[] = [
   ),
   phrase(
     'Configured from [\\w ]{1,20} by <user> on ',
-    '%SYS-5-CONFIG_I: Configured from console by «kalomi» on vty0 (192.0.2.x)',
+    '%SYS-5-CONFIG_I: Configured from web by «kalomi» on 192.0.2.x',
     'Configured from file',
   ),
   phrase(
@@ -167,7 +167,7 @@ const SESSIONS: readonly Row[] = [
   phrase(String.raw`login\|<user>\]`, 'login failure[cause|No][IP|192.0.2.x][login|«kalomi»]', 'login|next'),
   phrase(
     String.raw`account [\w.-]{1,32}\\<user>`,
-    'The service account CORP\\«kalomi» was granted the right.',
+    'The service account corp\\«kalomi» was granted the right.',
     'account CORP is on',
   ),
   phrase('unknown user <one>', 'no such: unknown user «kalomi»'),
@@ -228,7 +228,7 @@ const SESSIONS: readonly Row[] = [
     phrase(`${zone},"<user>","`, `10:11:12.123 ${zone},"«kalomi»","app",77`, `10:11:12 ${zone},,,77`),
   ),
   phrase(
-    String.raw`Login OK: \[<slashed>(?:/(?:<via [^>\n]{1,40}>|<pass>))?\] \(from`,
+    String.raw`Login OK: \[(?!host/)<slashed>(?:/(?:<via [^>\n]{1,40}>|<pass>))?\] \(from`,
     'Auth: (6) Login OK: [«kalomi»/«osvuh»] (from client nas port 9)',
     'Login OK: none',
   ),
