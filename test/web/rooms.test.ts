@@ -122,7 +122,26 @@ describe('rooms in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
     await alice.getByRole('separator', { name: 'New messages' }).waitFor();
   });
 
+  test('a room that was read is shown at its end from the first picture on, and nothing moves after it', async () => {
+    const quay = await makeRoom('Quay');
+    await postMany(quay, 'rope');
+    const read = { state: 'read', seq: MANY + 1 };
+    await server.api(accounts.alice, 'POST', `/v1/conversations/${quay}/receipts`, read);
+    await openRow(alice, 'Quay');
+    await messageOf(alice, 'rope at last').waitFor();
+    for (const from of ['Docks', 'Yard']) {
+      await openRow(alice, from);
+      assert.deepEqual(await picturesOf(alice, quay, MANY + 1), { places: [0], without: 0 }, `from ${from}`);
+    }
+    await alice.getByRole('log', { name: 'Messages' }).hover();
+    await until(async () => {
+      await alice.mouse.wheel(0, -1_000);
+      return (await messageOf(alice, 'rope 1').count()) > 0;
+    }, 'the first message');
+  });
+
   test('what can be done with a message is reached by the keyboard alone', async () => {
+    await openRow(alice, 'Docks');
     const message = messageOf(alice, 'said meanwhile');
     await message.getByRole('button', { name: 'Other actions' }).focus();
     await message.getByRole('button', { name: 'Reply' }).waitFor();
@@ -141,3 +160,41 @@ describe('rooms in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
       .waitFor();
   });
 });
+
+/**
+ * Opens a conversation and looks at every picture until long after the rows above are there: how many pixels the end of the newest
+ * message was away from that of the list, and how many pictures were without it.
+ */
+async function picturesOf(page: Page, conv: string, newest: number) {
+  return await page.evaluate(
+    async ([id, seq]) => {
+      const PICTURES = 90;
+      const end = (element: Element) => element.getBoundingClientRect().bottom;
+      // The turn after a frame: in the frame itself the list is still about to find its place.
+      const drawn = async () =>
+        await new Promise<void>((resolve) =>
+          requestAnimationFrame(() => {
+            const { port1, port2 } = new MessageChannel();
+            port1.addEventListener('message', () => resolve());
+            port1.start();
+            port2.postMessage(0);
+          }),
+        );
+      const left = document.querySelector('main [role="log"]');
+      const places = new Set<number>();
+      let without = 0;
+      document.querySelector<HTMLAnchorElement>(`a[href$="#/c/${id}"]`)?.click();
+      for (let picture = 0; picture < PICTURES;) {
+        await drawn();
+        const list = document.querySelector('main [role="log"]');
+        if (list === null || list === left) continue;
+        picture += 1;
+        const message = list.querySelector(`article[data-seq="${seq}"]`);
+        if (message?.checkVisibility({ visibilityProperty: true }) !== true) without += 1;
+        else places.add(Math.round((end(list) - end(message)) / 3));
+      }
+      return { places: [...places], without };
+    },
+    [conv, newest] as const,
+  );
+}
