@@ -140,6 +140,27 @@ describe('rooms in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
     }, 'the first message');
   });
 
+  test('a message asks for nothing of drafts beside it, and takes the one that the server has with it', async () => {
+    await openRow(alice, 'Yard');
+    const asked: string[] = [];
+    alice.on('request', (request) => void (request.url().endsWith('/draft') && asked.push(request.method())));
+    await send(alice, 'Yard', 'at once');
+    await messageOf(alice, 'at once').waitFor();
+    const count = (method: string) => asked.filter((one) => one === method).length;
+    // Where the machine is so slow that the draft was saved in between, it is dropped.
+    assert.ok(count('DELETE') <= count('PUT'), `asked ${asked.join(', ')}`);
+    const isKept = async () => {
+      const { body } = await server.api<{ items: { draft?: string }[] }>(accounts.alice, 'GET', '/v1/inbox');
+      return body.items.some(({ draft }) => draft === 'thought over');
+    };
+    const field = alice.getByRole('textbox', { name: 'Message Yard', exact: true });
+    await field.fill('thought over');
+    await until(isKept, 'the draft on the server');
+    await field.press('Enter');
+    await messageOf(alice, 'thought over').waitFor();
+    await until(async () => !(await isKept()), 'no draft on the server');
+  });
+
   test('what can be done with a message is reached by the keyboard alone', async () => {
     await openRow(alice, 'Docks');
     const message = messageOf(alice, 'said meanwhile');

@@ -29,6 +29,8 @@ const GROUP_MILLIS = 5 * 60_000;
 /** Drawn ahead above what is in sight; below it only what is in sight counts, since that is read. */
 const PIXELS_AHEAD = 800;
 const AHEAD = { top: PIXELS_AHEAD, bottom: 0 };
+/** Of who is at the end: what is said next is in sight as soon as it is drawn. */
+const AHEAD_AT_END = { top: PIXELS_AHEAD, bottom: 400 };
 /** Nobody scrolls sooner than that in a list that was not there before. */
 const SHOWN_MILLIS = 200;
 /** Below the top of those that are drawn first there are no more than these. */
@@ -113,7 +115,7 @@ export function MessageList({ ref, target: first }: MessageListProps) {
           ? { defaultItemHeight: ROW_PIXELS, initialItemCount: drawn.length, skipAnimationFrameInResizeObserver: true }
           : { initialTopMostItemIndex: beginningOf(state, items) })}
         computeItemKey={(_, item) => (item.kind === 'message' ? item.message.seq : item.sending.clientMsgId)}
-        increaseViewportBy={isWhole ? AHEAD : ALL_BELOW}
+        increaseViewportBy={!isWhole ? ALL_BELOW : isAtEnd && state.isAtHead ? AHEAD_AT_END : AHEAD}
         atBottomThreshold={END_PIXELS}
         alignToBottom
         followOutput={end.added}
