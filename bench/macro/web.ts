@@ -42,7 +42,7 @@ const PLAIN: ViewerName = 'plain page';
 const LOADS = { cold: 'cold load to the list', warm: 'warm load to the list' };
 const SWITCHES = { first: 'switching rooms, the first time', again: 'switching rooms, again' };
 const SCROLL = 'a long room scrolled end to end';
-const LONGEST = 'a room of 100,000 messages scrolled end to end';
+const LONGEST = 'the longest room scrolled end to end';
 const ARRIVING = `${POSTS_PER_SECOND} messages/s arriving`;
 const SHOWN = 'posted in one browser, shown in another';
 
