@@ -122,7 +122,47 @@ describe('rooms in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
     await alice.getByRole('separator', { name: 'New messages' }).waitFor();
   });
 
+  test('a room that was read is shown at its end from the first picture on, and nothing moves after it', async () => {
+    const quay = await makeRoom('Quay');
+    await postMany(quay, 'rope');
+    const read = { state: 'read', seq: MANY + 1 };
+    await server.api(accounts.alice, 'POST', `/v1/conversations/${quay}/receipts`, read);
+    await openRow(alice, 'Quay');
+    await messageOf(alice, 'rope at last').waitFor();
+    for (const from of ['Docks', 'Yard']) {
+      await openRow(alice, from);
+      assert.deepEqual(await picturesOf(alice, quay, MANY + 1), { places: [0], without: 0 }, `from ${from}`);
+    }
+    await alice.getByRole('log', { name: 'Messages' }).hover();
+    await until(async () => {
+      await alice.mouse.wheel(0, -1_000);
+      return (await messageOf(alice, 'rope 1').count()) > 0;
+    }, 'the first message');
+  });
+
+  test('a message asks for nothing of drafts beside it, and takes the one that the server has with it', async () => {
+    await openRow(alice, 'Yard');
+    const asked: string[] = [];
+    alice.on('request', (request) => void (request.url().endsWith('/draft') && asked.push(request.method())));
+    await send(alice, 'Yard', 'at once');
+    await messageOf(alice, 'at once').waitFor();
+    const count = (method: string) => asked.filter((one) => one === method).length;
+    // Where the machine is so slow that the draft was saved in between, it is dropped.
+    assert.ok(count('DELETE') <= count('PUT'), `asked ${asked.join(', ')}`);
+    const isKept = async () => {
+      const { body } = await server.api<{ items: { draft?: string }[] }>(accounts.alice, 'GET', '/v1/inbox');
+      return body.items.some(({ draft }) => draft === 'thought over');
+    };
+    const field = alice.getByRole('textbox', { name: 'Message Yard', exact: true });
+    await field.fill('thought over');
+    await until(isKept, 'the draft on the server');
+    await field.press('Enter');
+    await messageOf(alice, 'thought over').waitFor();
+    await until(async () => !(await isKept()), 'no draft on the server');
+  });
+
   test('what can be done with a message is reached by the keyboard alone', async () => {
+    await openRow(alice, 'Docks');
     const message = messageOf(alice, 'said meanwhile');
     await message.getByRole('button', { name: 'Other actions' }).focus();
     await message.getByRole('button', { name: 'Reply' }).waitFor();
@@ -141,3 +181,41 @@ describe('rooms in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
       .waitFor();
   });
 });
+
+/**
+ * Opens a conversation and looks at every picture until long after the rows above are there: how many pixels the end of the newest
+ * message was away from that of the list, and how many pictures were without it.
+ */
+async function picturesOf(page: Page, conv: string, newest: number) {
+  return await page.evaluate(
+    async ([id, seq]) => {
+      const PICTURES = 90;
+      const end = (element: Element) => element.getBoundingClientRect().bottom;
+      // The turn after a frame: in the frame itself the list is still about to find its place.
+      const drawn = async () =>
+        await new Promise<void>((resolve) =>
+          requestAnimationFrame(() => {
+            const { port1, port2 } = new MessageChannel();
+            port1.addEventListener('message', () => resolve());
+            port1.start();
+            port2.postMessage(0);
+          }),
+        );
+      const left = document.querySelector('main [role="log"]');
+      const places = new Set<number>();
+      let without = 0;
+      document.querySelector<HTMLAnchorElement>(`a[href$="#/c/${id}"]`)?.click();
+      for (let picture = 0; picture < PICTURES;) {
+        await drawn();
+        const list = document.querySelector('main [role="log"]');
+        if (list === null || list === left) continue;
+        picture += 1;
+        const message = list.querySelector(`article[data-seq="${seq}"]`);
+        if (message?.checkVisibility({ visibilityProperty: true }) !== true) without += 1;
+        else places.add(Math.round((end(list) - end(message)) / 3));
+      }
+      return { places: [...places], without };
+    },
+    [conv, newest] as const,
+  );
+}

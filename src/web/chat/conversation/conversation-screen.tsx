@@ -18,6 +18,7 @@ import type { Timeline } from '../state/timeline.ts';
 import { ConversationHead, type Beside } from './conversation-head.tsx';
 import { MessageList, type MessageListHandle } from './message-list.tsx';
 import {
+  FRESHEN_MILLIS,
   OpenConversationContext,
   RightsContext,
   useRights,
@@ -55,11 +56,19 @@ export function ConversationScreen({ conv, at }: ConversationScreenProps) {
     timeline.open(at).then(() => openedNow(client, inbox, conv), setFailure);
   };
   useEffect(() => {
-    // One that was kept has begun already.
-    if (timeline.state.generation === 0) open();
-    else openedNow(client, inbox, conv);
-    pins.open();
+    // One that was kept has begun already: it is shown before it is asked what is new of it, and of one that is passed over nothing is.
+    const freshen = () => {
+      timeline.refresh();
+      openedNow(client, inbox, conv);
+      pins.open();
+    };
+    const timer = timeline.state.generation === 0 ? undefined : setTimeout(freshen, FRESHEN_MILLIS);
+    if (timer === undefined) {
+      open();
+      pins.open();
+    }
     return () => {
+      clearTimeout(timer);
       rooms.leave(timeline);
       pins.close();
     };
@@ -92,7 +101,7 @@ function openedNow(
   conv: string,
 ): void {
   if (client.conversations.get(conv)?.isHidden === true) client.hide(conv, false).catch(() => undefined);
-  inbox.refresh();
+  inbox.opened(conv);
 }
 
 interface OpenedProps {

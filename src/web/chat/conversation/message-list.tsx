@@ -29,9 +29,14 @@ const GROUP_MILLIS = 5 * 60_000;
 /** Drawn ahead above what is in sight; below it only what is in sight counts, since that is read. */
 const PIXELS_AHEAD = 800;
 const AHEAD = { top: PIXELS_AHEAD, bottom: 0 };
+/** Of who is at the end: what is said next is in sight as soon as it is drawn. */
+const AHEAD_AT_END = { top: PIXELS_AHEAD, bottom: 400 };
 /** Nobody scrolls sooner than that in a list that was not there before. */
 const SHOWN_MILLIS = 200;
-const NOTHING_AHEAD = { top: 0, bottom: 0 };
+/** Below the top of those that are drawn first there are no more than these. */
+const ALL_BELOW = { top: PIXELS_AHEAD, bottom: 10_000 };
+/** Those of one line without a name are hardly higher: so many of them fill a screen. */
+const ROW_PIXELS_LEAST = 30;
 /**
  * About that of a message of one line under a name: until rows were measured they are reckoned by it, where the list is held at its end
  * whatever they turn out to be. Elsewhere the list finds its place by a row that it measures first.
@@ -69,7 +74,7 @@ export function MessageList({ ref, target: first }: MessageListProps) {
   const [isAtEnd, setAtEnd] = useState(true);
   const [target, setTarget] = useState(first);
   const seen = useReading(state);
-  const ahead = useAhead();
+  const { drawn, isWhole, drawAll } = useEndFirst(state, items);
   const end = useStayingAtEnd(state);
   const { stay } = end;
   const toNewest = useCallback(() => {
@@ -81,8 +86,8 @@ export function MessageList({ ref, target: first }: MessageListProps) {
   useImperativeHandle(ref, () => ({
     jumpTo: (seq) => {
       setTarget(seq);
-      end.leave();
-      const at = items.findIndex((item) => item.kind === 'message' && item.message.seq === seq);
+      end.leave(false);
+      const at = drawn.findIndex((item) => item.kind === 'message' && item.message.seq === seq);
       if (at >= 0) list.current?.scrollToIndex({ index: at, align: 'center' });
       else timeline.goTo(seq).catch(complain);
     },
@@ -101,25 +106,26 @@ export function MessageList({ ref, target: first }: MessageListProps) {
       <Virtuoso
         key={state.generation}
         ref={list}
-        data={items}
+        data={drawn}
         role="log"
         aria-live="off"
         aria-label={t('message.list')}
-        firstItemIndex={state.messages[0]?.seq ?? 0}
-        initialTopMostItemIndex={beginningOf(state, items)}
+        firstItemIndex={(state.messages[0]?.seq ?? 0) + items.length - drawn.length}
+        {...(state.beginAt === undefined
+          ? { defaultItemHeight: ROW_PIXELS, initialItemCount: drawn.length, skipAnimationFrameInResizeObserver: true }
+          : { initialTopMostItemIndex: beginningOf(state, items) })}
         computeItemKey={(_, item) => (item.kind === 'message' ? item.message.seq : item.sending.clientMsgId)}
-        {...(state.beginAt === undefined ? { defaultItemHeight: ROW_PIXELS } : {})}
-        increaseViewportBy={state.beginAt === undefined ? ahead : AHEAD}
+        increaseViewportBy={!isWhole ? ALL_BELOW : isAtEnd && state.isAtHead ? AHEAD_AT_END : AHEAD}
         atBottomThreshold={END_PIXELS}
         alignToBottom
         followOutput={end.added}
         scrollerRef={end.scroller}
-        startReached={() => void timeline.readOlder()}
+        startReached={() => (isWhole ? void timeline.readOlder() : drawAll())}
         endReached={() => void timeline.readNewer()}
         atBottomStateChange={(isThere) => setAtEnd(end.arrived(isThere))}
         totalListHeightChanged={end.grown}
         rangeChanged={seen}
-        components={{ Header: state.isFromStart ? Beginning : Older }}
+        components={{ Header: isWhole && isFromStart ? Beginning : Older }}
         itemContent={draw}
       />
       {(!isAtEnd || !state.isAtHead) && <ToNewest onClick={toNewest} />}
@@ -161,14 +167,15 @@ function useStayingAtEnd({ beginAt, generation, isAtHead }: TimelineState) {
   }, [beginAt, generation]);
   /** When they last moved: the list comes after their wheel, and until then says that it is where it was. */
   const movedAt = useRef(-Infinity);
-  const leave = () => {
+  const leave = (isUpwards: boolean) => {
     const element = scroller.current;
     const before = element?.scrollTop ?? 0;
     const wasThere = isStaying.current || (element !== null && pixelsBelow(element) <= END_PIXELS);
     isStaying.current = false;
     hasMoved.current = true;
     movedAt.current = performance.now();
-    if (!wasThere) return;
+    // Of who turns the wheel upwards it is certain, and older messages may come above them at once.
+    if (!wasThere || isUpwards) return;
     // A click or a key that did not scroll, while others wrote, leaves nobody behind.
     setTimeout(() => {
       if (element === null || element !== scroller.current || element.scrollTop < before) return;
@@ -189,7 +196,12 @@ function useStayingAtEnd({ beginAt, generation, isAtHead }: TimelineState) {
   return {
     leave,
     stay,
-    touched: { onWheel: leave, onTouchMove: leave, onPointerDown: leave, onKeyDown: leave },
+    touched: {
+      onWheel: ({ deltaY }: { readonly deltaY: number }) => leave(deltaY < 0),
+      onTouchMove: () => leave(false),
+      onPointerDown: () => leave(false),
+      onKeyDown: () => leave(false),
+    },
     scroller: (element: HTMLElement | Window | null) => {
       scroller.current = element instanceof HTMLElement ? element : null;
     },
@@ -201,9 +213,11 @@ function useStayingAtEnd({ beginAt, generation, isAtHead }: TimelineState) {
     },
     grown: () => {
       const list = scroller.current?.querySelector('[data-testid="virtuoso-item-list"]') ?? null;
-      if (list !== null && list !== watched.current) {
+      if (list !== null && scroller.current !== null && list !== watched.current) {
         observer.disconnect();
         observer.observe(list, { box: 'border-box' });
+        // The field under it grows, too.
+        observer.observe(scroller.current);
         watched.current = list;
       }
       hold();
@@ -215,14 +229,20 @@ function pixelsBelow({ clientHeight, scrollHeight, scrollTop }: HTMLElement): nu
   return scrollHeight - clientHeight - scrollTop;
 }
 
-/** What is in sight is drawn first, and what is ahead of it when that is there. */
-function useAhead() {
-  const [isShown, setShown] = useState(false);
+/**
+ * A list that begins at its end has what fills the screen there drawn at once, and what is above it when that is in sight: to find its
+ * end in all that is there takes a list of rows whose heights are not known yet several frames.
+ */
+function useEndFirst({ beginAt, generation }: TimelineState, items: readonly Item[]) {
+  const [wholeSince, setWholeSince] = useState<number>();
   useEffect(() => {
-    const timer = setTimeout(() => setShown(true), SHOWN_MILLIS);
+    const timer = setTimeout(() => setWholeSince(generation), SHOWN_MILLIS);
     return () => clearTimeout(timer);
-  }, []);
-  return isShown ? AHEAD : NOTHING_AHEAD;
+  }, [generation]);
+  const count = Math.ceil(window.innerHeight / ROW_PIXELS_LEAST);
+  const isWhole = beginAt !== undefined || wholeSince === generation || items.length <= count;
+  const drawn = useMemo(() => (isWhole ? items : items.slice(-count)), [count, isWhole, items]);
+  return { drawn, isWhole, drawAll: () => setWholeSince(generation) };
 }
 
 /** What is in sight of somebody who looks is read. */

@@ -8,6 +8,9 @@ import { useChat } from '../chat-context.ts';
 import type { Pins } from '../state/pins.ts';
 import type { Timeline } from '../state/timeline.ts';
 
+/** From when what was kept of a conversation is shown until it is asked what is new of it: to ask takes time of that picture. */
+export const FRESHEN_MILLIS = 100;
+
 /** What the field under the messages is about, beside a new message. */
 export interface Aim {
   readonly kind: 'reply' | 'edit';
@@ -76,7 +79,7 @@ export function useRights(conv: string): May {
       rooms.keepRights(conv, answered);
       setRights((before) => (before !== undefined && areTheSame(before, answered) ? before : answered));
     };
-    return follow(client, conv, take);
+    return follow(client, conv, take, rooms.rightsIn(conv) === undefined ? 0 : FRESHEN_MILLIS);
   }, [client, conv, rooms]);
   return useCallback((right) => rights !== undefined && (!rights.known || rights.granted.has(right)), [rights]);
 }
@@ -86,7 +89,12 @@ function areTheSame(one: ConversationRights, other: ConversationRights): boolean
   return one.granted.symmetricDifference(other.granted).size === 0;
 }
 
-function follow(client: ParleyClient, conv: string, take: (rights: ConversationRights) => void): () => void {
+function follow(
+  client: ParleyClient,
+  conv: string,
+  take: (rights: ConversationRights) => void,
+  waitMillis: number,
+): () => void {
   let isOver = false;
   const ask = () => {
     client.rights(conv).then(
@@ -99,9 +107,11 @@ function follow(client: ParleyClient, conv: string, take: (rights: ConversationR
   };
   const isHere = (event: { conv?: string }) => event.conv === conv && ask();
   const off = [client.on('membership', isHere), client.on('conversation.updated', isHere), client.on('caught-up', ask)];
-  ask();
+  const timer = waitMillis === 0 ? undefined : setTimeout(ask, waitMillis);
+  if (timer === undefined) ask();
   return () => {
     isOver = true;
+    clearTimeout(timer);
     for (const end of off) end();
   };
 }

@@ -10,9 +10,14 @@ const keyOf = (conv: string) => `parley.draft.${conv}`;
 export class Drafts {
   readonly #client: ParleyClient;
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+  /** Those that the server was told of here and may have. */
+  readonly #told = new Set<string>();
+  readonly #isKnown: (conv: string) => boolean;
 
-  constructor(client: ParleyClient) {
+  /** `isKnown` says whether the list knows of a draft that the server has. */
+  constructor(client: ParleyClient, isKnown: (conv: string) => boolean) {
     this.#client = client;
+    this.#isKnown = isKnown;
   }
 
   /** What this browser has; undefined where it has nothing. */
@@ -36,15 +41,22 @@ export class Drafts {
   sent(conv: string): void {
     localStorage.removeItem(keyOf(conv));
     clearTimeout(this.#timers.get(conv));
-    void this.#save(conv, '');
+    // Most are sent before the server heard of them: it is asked for nothing beside the message.
+    if (this.#told.has(conv) || this.#isKnown(conv)) void this.#save(conv, '');
   }
 
   async #save(conv: string, text: string): Promise<void> {
     const params = { id: conv };
     try {
-      if (text.trim() === '') await this.#client.call('deleteDraft', { params });
-      else if (text.length <= TEXT_LENGTH_MAX) await this.#client.call('putDraft', { params, body: { body: text } });
+      if (text.trim() === '') {
+        this.#told.delete(conv);
+        await this.#client.call('deleteDraft', { params });
+      } else if (text.length <= TEXT_LENGTH_MAX) {
+        this.#told.add(conv);
+        await this.#client.call('putDraft', { params, body: { body: text } });
+      }
     } catch {
+      this.#told.add(conv);
       // It is kept here; the next letter tries again.
     }
   }

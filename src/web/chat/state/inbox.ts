@@ -111,6 +111,12 @@ export class Inbox extends Observable {
     this.#walkSoon();
   }
 
+  /** Somebody opened a conversation: what is their own about it is asked for where it is not known. */
+  opened(conv: string): void {
+    if (this.#own.has(conv)) this.#redraw();
+    else this.refresh();
+  }
+
   /** @throws ParleyError */
   async answerInvitation(conv: string, isAccepted: boolean): Promise<void> {
     const { invitations } = this.#client;

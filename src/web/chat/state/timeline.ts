@@ -76,7 +76,7 @@ export class Timeline extends Observable {
   async open(at?: number): Promise<void> {
     // Of one that the list has, its counts are here: its messages need not wait for what else is read of it.
     if (this.#client.conversations.get(this.conv)?.conversation === undefined) await this.#client.open(this.conv);
-    else this.#refresh();
+    else this.refresh();
     if (at === undefined) return await this.#beginAtUnread();
     this.#state = { ...this.#state, unreadFrom: this.#firstUnread() };
     await this.goTo(at);
@@ -84,7 +84,7 @@ export class Timeline extends Observable {
 
   /**
    * Begins anew with what is here, for somebody who comes back to it; false where that is not what they are to see. What was missed
-   * meanwhile comes by events.
+   * meanwhile comes by events; who shows it refreshes it after that.
    */
   resume(at: number | undefined): boolean {
     const { generation, isAtHead, isFromStart, messages: held } = this.#state;
@@ -100,12 +100,11 @@ export class Timeline extends Observable {
       beginAt: unreadFrom,
       unreadFrom,
     });
-    this.#refresh();
     return true;
   }
 
   /** Reads how far the others have read, which the list does not say, and what else was missed. */
-  #refresh(): void {
+  refresh(): void {
     void this.#client.catchUp(this.conv);
   }
 
