@@ -17,7 +17,7 @@ import { filesOf } from '#src/calendar/ics/calendar-file.ts';
 import { erasePerson } from '#src/calendar/objects/person-erasure.ts';
 import { addManagementServices } from '#src/console/console.ts';
 import type { Leadership } from '#src/cluster/leadership.ts';
-import { LINES_MILLIS, untilServing } from '#src/cluster/phase.ts';
+import { endProcess, untilServing, type Serving } from '#src/cluster/phase.ts';
 import { originsOf } from '#src/http/cors.ts';
 import { listenForCommands, type CommandParts } from '#src/server/control/running-commands.ts';
 import { loadConfiguredMasterKey } from '#src/server/configured-master-key.ts';
@@ -111,7 +111,7 @@ async function main(): Promise<void> {
   const lock = await lockFolder(folder);
   const opening = { archive: given.logArchive ?? null, lanes: given.lanes, log, now: release.startedAt };
   const serving = await untilServing({ certificate, config: given, environment, folder, lock, log, opening, version });
-  const { config, leadership, stopping } = serving;
+  const { config, leadership } = serving;
   const { manifest, setAside, words } = await openServed(folder, lock, opening);
   const renewal = await makeRenewal(config, folder, log);
   if (renewal !== undefined) certificate = await CertificateWatch.open({ files: renewal.files, log });
@@ -146,8 +146,8 @@ async function main(): Promise<void> {
   try {
     const served = await serve(base, closers, leadership);
     // Whoever starts a server may stop it as soon as it says that it is ready.
-    stopOnSignals(base, closers, stopping);
-    if (!stopping.aborted) await sayReady(base, served);
+    stopOnSignals(base, closers, serving);
+    if (!serving.stopping.aborted) await sayReady(base, served);
   } catch (error) {
     await close(closers);
     throw error;
@@ -555,12 +555,10 @@ async function handOver(base: Base, closers: Closer[], leadership: Leadership): 
 }
 
 /** Stops once, in order, whatever number of signals comes, and at once where one came before. */
-function stopOnSignals(base: Base, closers: Closer[], stopping: AbortSignal): void {
+function stopOnSignals(base: Base, closers: Closer[], { serves, stopping }: Serving): void {
+  serves();
   const stop = async (signal: string): Promise<void> => {
-    // A library's connection to a NATS that does not answer keeps nobody waiting.
-    if (!(await stopInOrder(base, closers, signal))) return;
-    await base.log.drained(LINES_MILLIS);
-    process.exit(0);
+    if (await stopInOrder(base, closers, signal)) await endProcess(base.log);
   };
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));

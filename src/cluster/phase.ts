@@ -14,7 +14,7 @@ import type { FollowingOptions } from './following.ts';
 import type { Leadership } from './leadership.ts';
 
 /** How long the last lines may take to be out. */
-export const LINES_MILLIS = 500;
+const LINES_MILLIS = 500;
 /** What tells a process to stop. */
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -31,10 +31,12 @@ export interface Serving {
   readonly leadership: Leadership | undefined;
   /** Aborted where the process is to stop, and was told so before it served. */
   readonly stopping: AbortSignal;
+  /** To be called once the server stops in order by itself when it is told to. */
+  readonly serves: () => void;
 }
 
-/** How long a host that follows may take to end: whatever it has is in the stream, and nobody waits for a NATS that does not answer. */
-const END_MILLIS = 5_000;
+/** How long a host that does not serve may take to end: whatever it has is in the stream, and nobody waits for a NATS that does not answer. */
+const END_MILLIS = 10_000;
 
 /**
  * Resolves when this server may open its folder and serve; where it is told to stop before it leads, the process ends.
@@ -46,17 +48,18 @@ export async function untilServing(options: PhaseOptions): Promise<Serving> {
   if (cluster === undefined) {
     const known = readClusterPlace(folder);
     // One that opens its own folder alone is ended by a signal as it is: nobody waits for it.
-    if (known === undefined) return { config, leadership: undefined, stopping: new AbortController().signal };
+    if (known === undefined)
+      return { config, leadership: undefined, stopping: new AbortController().signal, serves: () => undefined };
     throw new FolderError(
       `${folder} is of the cluster ${known.name}: set ${variableOf('cluster')}, or have it leave for good: parley cluster leave --data ${folder}`,
     );
   }
   const stopping = new AbortController();
-  let hasLed = false;
+  let isServing = false;
   const stop = () => {
     stopping.abort();
     const late = () => {
-      if (hasLed) return;
+      if (isServing) return;
       log.warn('the process ends, and what it waits for is not over');
       void end(lock, log);
     };
@@ -71,11 +74,13 @@ export async function untilServing(options: PhaseOptions): Promise<Serving> {
     beginAgain: (ports) => beginAgain(options, ports, stopping.signal),
   });
   if (led === undefined) return await end(lock, log);
-  hasLed = true;
   // The signals stay in these hands: one that comes while this host leads already and does not serve yet is heard once it does.
   const { calendar, coordinator, messaging } = led.ports;
   const ports = { calendarPort: calendar, coordinatorPort: coordinator, messagingPort: messaging };
-  return { config: { ...config, ...ports }, leadership: led.leadership, stopping: stopping.signal };
+  const serves = () => {
+    isServing = true;
+  };
+  return { config: { ...config, ...ports }, leadership: led.leadership, stopping: stopping.signal, serves };
 }
 
 /** Says that this host hands on what comes to it, and where. */
@@ -116,9 +121,13 @@ async function beginAgain(
   return process.execve(process.execPath, program, { ...environment, ...ports });
 }
 
-/** Ends the process: what a library still holds open keeps nobody waiting. */
 async function end(lock: FolderLock, log: Log): Promise<never> {
   lock.release();
+  return await endProcess(log);
+}
+
+/** Ends the process once its last lines are out: what a library still holds open keeps nobody waiting. */
+export async function endProcess(log: Log): Promise<never> {
   await log.drained(LINES_MILLIS);
   process.exit(0);
 }

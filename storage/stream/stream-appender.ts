@@ -32,10 +32,18 @@ export class StreamAppender implements Replication {
   /** When the append under way began. */
   #began: number | undefined;
   #hasResigned = false;
-  #endings: BroadcastChannel | undefined;
+  #isGivenUp = false;
+  /** Rejects when a batch that was given up has waited for a connection long enough. */
+  readonly #unreached = Promise.withResolvers<never>();
+  #reaching: NodeJS.Timeout | undefined;
+  readonly #endings = new BroadcastChannel(ENDINGS);
 
   constructor(place: StreamPlace, log: string) {
     [this.#place, this.#log] = [place, log];
+    this.#unreached.promise.catch(() => undefined);
+    // From the beginning on: the first batch of a log may come when the process stops already.
+    this.#endings.addEventListener('message', () => this.giveUp());
+    this.#endings.unref();
   }
 
   get isStalled(): boolean {
@@ -51,7 +59,8 @@ export class StreamAppender implements Replication {
     this.#began = performance.now();
     try {
       this.#writer ??= await this.#open();
-      const connection = await (this.#connection as SharedConnection).opened;
+      if (this.#isGivenUp) this.#writer.giveUp();
+      const connection = await Promise.race([(this.#connection as SharedConnection).opened, this.#unreached.promise]);
       const position = await this.#writer.write(connection, batch);
       return { table: REPLICATED_TABLE, key: POSITION_KEY, value: encodePosition(this.#place.cluster, position) };
     } catch (error) {
@@ -69,9 +78,6 @@ export class StreamAppender implements Replication {
       import('./subject-writer.ts'),
     ]);
     this.#connection ??= shareConnection(this.#place);
-    this.#endings = new BroadcastChannel(ENDINGS);
-    this.#endings.addEventListener('message', () => this.giveUp());
-    this.#endings.unref();
     return new Writer(this.#place, this.#log, this.#position);
   }
 
@@ -84,12 +90,17 @@ export class StreamAppender implements Replication {
   }
 
   giveUp(): void {
+    if (this.#isGivenUp) return;
+    this.#isGivenUp = true;
     this.#writer?.giveUp();
+    const refuse = () => this.#unreached.reject(new LogUnavailable('The stream of the cluster did not answer.'));
+    this.#reaching = setTimeout(refuse, STALL_MILLIS);
   }
 
   async close(): Promise<void> {
     this.giveUp();
-    this.#endings?.close();
+    clearTimeout(this.#reaching);
+    this.#endings.close();
     await this.#connection?.release();
   }
 }

@@ -55,6 +55,33 @@ describe('a host of several that stops', { skip }, () => {
     await untilRole(one, 'leads');
   });
 
+  it('CLU-01 a host that came to lead and waits for NATS before it serves ends when it is told to', async () => {
+    const two = await start('two');
+    await untilRole(two, 'follows');
+    const { folder } = one;
+    await one.end('SIGKILL');
+    await until(() => two.output.some((line) => line.includes('this host leads')), 'two to lead', TAKEOVER_MILLIS);
+    await nats.kill(0);
+    assert.equal(await two.end('SIGTERM'), 0);
+    nats.run(0);
+    await nats.settled();
+    one = await start('one', { folder });
+    await untilRole(one, 'leads');
+  });
+
+  it('CLU-01 a host that leads ends when it is told to, whether NATS is there or not', async () => {
+    const { folder } = one;
+    await one.end('SIGTERM');
+    one = await start('one', { folder });
+    await untilRole(one, 'leads');
+    await nats.kill(0);
+    assert.equal(await one.end('SIGTERM'), 0);
+    nats.run(0);
+    await nats.settled();
+    one = await start('one', { folder });
+    await untilRole(one, 'leads');
+  });
+
   it('CLU-01 a host that is told to stop as it begins again ends: the signal is not lost with the process that heard it', async () => {
     const connection = await connectToStream({
       urls: nats.urls.split(','),

@@ -6,6 +6,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import { encodeBatch, type EncodedBatch } from '#storage/log/commit-log.ts';
+import { LogUnavailable } from '#storage/log/replication.ts';
+import { StreamAppender } from '#storage/stream/stream-appender.ts';
 import { connectToStream, type StreamConnection } from '#storage/stream/stream-connection.ts';
 import {
   allLogs,
@@ -20,6 +22,7 @@ import { lookBehind } from '#storage/stream/subject-order.ts';
 import { SubjectWriter } from '#storage/stream/subject-writer.ts';
 import { TestNats } from '#test/support/nats.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
+import { deadline, PATIENCE_MILLIS } from '#test/support/waiting.ts';
 
 const skip = unlessInstalled('nats-server', ['--version']);
 const NAME = 'order';
@@ -64,6 +67,22 @@ describe('the order of a subject', { skip }, () => {
     for (const [name, value] of Object.entries(changes)) told.set(name, value);
     return (await connection.stream.publish(logSubject(NAME, log), data, { headers: told })).seq;
   }
+
+  it('CLU-01 the first batch of a log that comes when the process stops is refused where NATS is away, and waits for nothing', async () => {
+    const away = await TestNats.start(1);
+    await away.kill(0);
+    const files = { authoritiesFile: undefined, credentialsFile: undefined };
+    const place = { name: NAME, urls: away.urls.split(','), ...files, cluster: '0'.repeat(16), replicas: 1, term: 1 };
+    const appender = new StreamAppender(place, nextLog());
+    appender.begin(undefined);
+    appender.giveUp();
+    await assert.rejects(deadline(appender.append(batchOf('late')), PATIENCE_MILLIS, 'the batch'), LogUnavailable);
+    await appender.close();
+    // A connection that was never there is tried until it is.
+    away.run(0);
+    await away.settled();
+    await away.stop();
+  });
 
   it('CLU-02 a message that came twice counts once, and what follows comes behind the first', async () => {
     const log = nextLog();
