@@ -2,6 +2,7 @@
  * What a server is in its cluster: alone where it is of none; otherwise it follows until it leads, and begins its process anew when it
  * leads no more. What speaks to NATS is loaded by servers of a cluster alone.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { Config } from '#src/config.ts';
 import { variableOf } from '#src/config.ts';
 import { urlOf } from '#src/http/listening-address.ts';
@@ -107,6 +108,8 @@ async function beginAgain(
   if (stopping.aborted) return await end(lock, log);
   log.warn('the process begins again');
   await log.drained(LINES_MILLIS);
+  // Of what comes at once the loop tells signals last: whoever reads that line may have sent one before we hear that it is out.
+  await setImmediate();
   if (stopping.aborted) return await end(lock, log);
   // From here on a signal ends the process by itself: what heard it is about to go, and would have told nobody.
   for (const signal of SIGNALS) process.removeAllListeners(signal);
