@@ -75,9 +75,11 @@ class Browser {
     await browser.inWorker(`(() => {
       const show = registration.showNotification.bind(registration);
       globalThis.shown = new Map();
+      globalThis.told = 0;
       registration.showNotification = async (title, options) => {
         shown.set(options.tag, { title, body: options.body ?? '', data: options.data ?? null });
         await show(title, options);
+        told += 1;
       };
     })()`);
     return browser;
@@ -110,8 +112,13 @@ class Browser {
     });
   }
 
+  /** Waits until so many pushes were shown, some in the place of others. */
+  async told(count: number): Promise<void> {
+    await until(async () => (await this.inWorker<number>('told')) >= count, `${count} pushes to be shown`);
+  }
+
   async clear(): Promise<void> {
-    await this.inWorker('shown.clear()');
+    await this.inWorker('shown.clear(), told = 0');
   }
 
   async signOut(): Promise<void> {
@@ -163,7 +170,9 @@ describe('the service worker in Chromium', { skip: CHROMIUM === undefined && 'no
     const left = 'registration.getNotifications().then((all) => all.length)';
     await until(async () => (await browser.inWorker<number>(left)) === 0, 'what was shown to be taken away');
     await browser.clear();
-    for (const payload of wordsFor(id, seq)) await browser.push(payload);
+    const payloads = wordsFor(id, seq);
+    for (const payload of payloads) await browser.push(payload);
+    await browser.told(payloads.length);
     // What is of no kind any more takes one place.
     const shown = await browser.showing(4);
     assert.doesNotMatch(JSON.stringify(shown), WORDS);
