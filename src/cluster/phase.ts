@@ -104,15 +104,15 @@ async function beginAgain(
   { calendar, coordinator, messaging }: Readonly<Record<'calendar' | 'coordinator' | 'messaging', number>>,
   stopping: AbortSignal,
 ): Promise<never> {
+  // What was heard by now is told within this turn.
+  await setImmediate();
   // The new process would not know that it is to stop, and whoever said so would wait for its end in vain.
   if (stopping.aborted) return await end(lock, log);
+  // From here on a signal ends the process by itself. Before anything is said of it: what is heard between the loop's last look and the
+  // exec is lost, and whoever reads a line may send one within that time.
+  for (const signal of SIGNALS) process.removeAllListeners(signal);
   log.warn('the process begins again');
   await log.drained(LINES_MILLIS);
-  // Of what comes at once the loop tells signals last: whoever reads that line may have sent one before we hear that it is out.
-  await setImmediate();
-  if (stopping.aborted) return await end(lock, log);
-  // From here on a signal ends the process by itself: what heard it is about to go, and would have told nobody.
-  for (const signal of SIGNALS) process.removeAllListeners(signal);
   lock.release();
   const ports = {
     [variableOf('calendarPort')]: String(calendar),
