@@ -8,7 +8,7 @@ import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import { encodeBatch, type EncodedBatch } from '#storage/log/commit-log.ts';
 import { LogUnavailable } from '#storage/log/replication.ts';
 import { StreamAppender } from '#storage/stream/stream-appender.ts';
-import { connectToStream, type StreamConnection } from '#storage/stream/stream-connection.ts';
+import { connectToStream, shareConnection, type StreamConnection } from '#storage/stream/stream-connection.ts';
 import {
   allLogs,
   BEHIND_HEADER,
@@ -73,6 +73,7 @@ describe('the order of a subject', { skip }, () => {
     await away.kill(0);
     const files = { authoritiesFile: undefined, credentialsFile: undefined };
     const place = { name: NAME, urls: away.urls.split(','), ...files, cluster: '0'.repeat(16), replicas: 1, term: 1 };
+    const shared = shareConnection(place);
     const appender = new StreamAppender(place, nextLog());
     appender.begin(undefined);
     appender.giveUp();
@@ -80,7 +81,8 @@ describe('the order of a subject', { skip }, () => {
     await appender.close();
     // A connection that was never there is tried until it is.
     away.run(0);
-    await away.settled();
+    await shared.opened;
+    await shared.release();
     await away.stop();
   });
 
