@@ -1,4 +1,5 @@
 /** What a person does in the app, for tests: signing in, and finding messages, fields and rows of the list. */
+import { until } from '#test/support/waiting.ts';
 import type { Locator, Page } from 'playwright-core';
 import type { TestServer } from '#test/support/server.ts';
 
@@ -39,4 +40,17 @@ export async function act(message: Locator, name: string): Promise<void> {
 export async function chooseFor(page: Page, message: Locator, item: string): Promise<void> {
   await act(message, 'Other actions');
   await page.getByRole('menuitem', { name: item }).click();
+}
+
+/** Brings an element of a list into view; rows are drawn anew where others are put in front of them. */
+export async function bringIntoView(element: Locator): Promise<void> {
+  const bring = async () =>
+    await element.scrollIntoViewIfNeeded().then(
+      () => true,
+      (error: unknown) => {
+        if ((error as Error).message.includes('not attached')) return false;
+        throw error;
+      },
+    );
+  await until(bring, 'an element to stay where it is');
 }

@@ -11,7 +11,7 @@ import { portOf } from '#src/http/listening-address.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import type { Person, TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
-import { act, chooseFor, fieldOf, messageOf, openRow, send, signIn } from './app-page.ts';
+import { act, bringIntoView, chooseFor, fieldOf, messageOf, openRow, send, signIn } from './app-page.ts';
 import { assertAccessible, CHROMIUM, NARROW, People, WIDE } from './browser.ts';
 import { buildApp } from './built-app.ts';
 
@@ -434,7 +434,7 @@ describe('messages in Chromium', { skip: CHROMIUM === undefined && 'no Chromium 
       async (page) => {
         await page.goto(`${server.coordinator}/#/c/${docks}`);
         await messageOf(page, 'chart.bin').waitFor();
-        await page.locator('.hljs-keyword').first().scrollIntoViewIfNeeded();
+        await bringIntoView(page.locator('.hljs-keyword').first());
       },
     ],
     [
