@@ -211,7 +211,9 @@ test('CAL-03 of answers that a delegate and the owner give at once one counts, f
         'alice',
       );
     await until(async () => (await mine()).join() === (await theirs()).join(), 'both to say the same');
-    // Twice the same is the same, and a later answer is taken.
+    // Twice the same is the same, and a later answer is taken. An answer that is there already stays whose it was, and
+    // of those at once the owner's own 'accepted' may have counted: another one lies between.
+    assert.equal((await call(server, dave, 'PUT', path, { answer: 'declined' })).status, 200);
     assert.equal((await call(server, dave, 'PUT', path, { answer: 'accepted' })).status, 200);
     assert.equal((await call(server, dave, 'PUT', path, { answer: 'accepted' })).status, 200);
     await until(async () => (await theirs()).join() === 'accepted,dave', 'the last answer');
