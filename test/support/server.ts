@@ -169,7 +169,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     calendar: string;
   }>();
   child.once('exit', (code, signal) => {
-    reject(new Error(`The server ended with ${signal ?? code} before it was ready:\n${output.join('\n')}`));
+    reject(new Error(`The server ended with ${signal ?? code} before it was ready`));
   });
   createInterface({ input: child.stderr }).on('line', (line) => output.push(line));
   createInterface({ input: child.stdout }).on('line', (line) => {
@@ -179,7 +179,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const urls = await deadline(promise, READY_MILLIS, 'the server to be ready').catch((error: unknown) => {
     // One that hangs would keep the tests from ending, too.
     child.kill('SIGKILL');
-    throw new Error(`${(error as Error).message} It said:\n${output.join('\n')}`, { cause: error });
+    throw new Error(`${(error as Error).message}:\n${output.join('\n')}`, { cause: error });
   });
   return new TestServer(child, folder, urls, output, options.folder !== undefined);
 }
