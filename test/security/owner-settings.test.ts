@@ -90,6 +90,7 @@ test('VND-17 every route by which access, keys and clear data go asks for the se
     'put /settings/retention',
     'put /retention/hold',
     'put /retention/shortening',
+    'delete /retention/shortening',
     'put /conversations/:id/hold',
     'put /console-roles/:user',
     'put /break-glass',

@@ -83,10 +83,9 @@ export const retentionRoutes = {
   ),
   keepRetention: consoleRoute.delete(
     '/retention/shortening',
-    'Takes a shortening back that waits for its day. Nothing goes by it, so the second factor is not asked again.',
+    'Takes a shortening back that waits for its day.',
     {
       access: 'access:write',
-      stepUp: false,
       vendor: 'closed',
       audit: 'retention.shortening_taken_back',
       replies: { 200: rule },
