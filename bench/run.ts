@@ -27,6 +27,7 @@ import { pushDecision } from './macro/push-decision.ts';
 import { roomFanout } from './macro/room-fanout.ts';
 import { search } from './macro/search.ts';
 import { tls } from './macro/tls.ts';
+import { vendorTiming } from './macro/vendor-timing.ts';
 import { web } from './macro/web.ts';
 import { calendarExpand } from './micro/calendar-expand.ts';
 import { davXml } from './micro/dav-xml.ts';
@@ -49,6 +50,7 @@ const BENCHES: readonly Bench[] = [
   search,
   attachments,
   consoleRead,
+  vendorTiming,
   neighbours,
   tls,
   web,
