@@ -106,7 +106,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
   const mail = options.mail({ book, calendars, clock, epoch, isPerson, limiter, pool });
   const scheduler = new Scheduler({ pool, book, clock, deliveries, mail, mayInvite });
   const writer = new CalendarObjectWriter({ calendars, pool, book, scheduler, clock });
-  const budgets = new WorkBudgets();
+  const budgets = new WorkBudgets({ roundRobin: limiter.roundRobin });
   const proposals = new Proposals({ book, budgets, calendars, clock, isPerson, mail, pool, scheduler });
   const { busyIn, busyOf } = makeBusy({ book, budgets, calendars, pool });
   const dav: DavContext = {

@@ -14,5 +14,6 @@ export function paceOf(limiter: Limiter): Pace {
   return async (user, method) => {
     const wait = limiter.pace(READS.has(method.toUpperCase()) ? 'calendar_read' : 'calendar_write', user);
     if (wait > 0) await delay(wait);
+    await limiter.roundRobin.begin(user);
   };
 }

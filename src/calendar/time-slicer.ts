@@ -11,10 +11,19 @@ export interface Payer {
   readonly user: string;
 }
 
-/** Waits while a person has used up their budget, so that nothing more is begun for them. */
+/** Waits while a person has used up their budget, and for their turn, so that nothing more is begun for them. */
 export async function rested({ budgets, user }: Payer): Promise<void> {
   const pause = budgets.charge(user, 0);
   if (pause > 0) await rest(pause);
+  await budgets.roundRobin.begin(user);
+}
+
+/** Pays for milliseconds of work, and waits for the payer's next turn. */
+async function passTurn({ budgets, user }: Payer, worked: number): Promise<void> {
+  const pause = budgets.charge(user, worked);
+  if (pause === 0) return await budgets.roundRobin.next(user);
+  await rest(pause);
+  await budgets.roundRobin.begin(user);
 }
 
 export class TimeSlicer {
@@ -35,8 +44,7 @@ export class TimeSlicer {
   async pass(): Promise<void> {
     if (!this.isOver) return;
     const worked = performance.now() - this.#began;
-    const pause = this.#payer?.budgets.charge(this.#payer.user, worked) ?? 0;
-    await (pause > 0 ? rest(pause) : nextTurn());
+    await (this.#payer === undefined ? nextTurn() : passTurn(this.#payer, worked));
     this.#began = performance.now();
   }
 }

@@ -3,6 +3,7 @@
  * is answered at once while the bucket has anything, and in slices with rests between them afterwards, so that no
  * question and no number of questions of one person costs the others more than WORK_MILLIS_PER_SECOND.
  */
+import { RoundRobin } from '#src/limits/round-robin.ts';
 
 /** A tenth of a core, for as long as somebody asks. */
 export const WORK_MILLIS_PER_SECOND = 100;
@@ -19,10 +20,16 @@ interface Bucket {
 export class WorkBudgets {
   readonly #buckets = new Map<string, Bucket>();
   readonly #now: () => number;
+  /** Slices of one person follow each other, one in a turn of the thread. */
+  readonly roundRobin: RoundRobin;
 
   /** `now` in milliseconds from any origin, never going back. */
-  constructor(now: () => number = () => performance.now()) {
+  constructor({
+    now = () => performance.now(),
+    roundRobin = new RoundRobin(),
+  }: { now?: () => number; roundRobin?: RoundRobin } = {}) {
     this.#now = now;
+    this.roundRobin = roundRobin;
   }
 
   /** Takes milliseconds of work from a person's bucket; answers how long they rest, in milliseconds, 0 for not at all. */

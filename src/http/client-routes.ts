@@ -58,7 +58,10 @@ export type CountRequest = (user: string, route: Route, name: string) => void | 
 
 /** Counts what each person does by each route of the coordinator. */
 function countByRoute(limiter: Limiter): CountRequest {
-  return (user, { method }, name) => limiter.take(method === 'get' ? 'route_read' : 'route_write', `${name} ${user}`);
+  return async (user, { method }, name) => {
+    limiter.take(method === 'get' ? 'route_read' : 'route_write', `${name} ${user}`);
+    await limiter.roundRobin.begin(user);
+  };
 }
 
 /** Registers a table's routes; those of `auth: 'session'` and `'service'` are refused before their bodies are read. */

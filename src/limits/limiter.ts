@@ -2,6 +2,7 @@
 import { Refusal } from '#src/protocol/errors.ts';
 import { BucketTable, makeRate, type LimiterMemory, type Rate } from './bucket-table.ts';
 import { POLICY_NAMES, type Policies, type PolicyName } from './policies.ts';
+import { RoundRobin } from './round-robin.ts';
 
 /** Buckets that one policy may divide a caller's requests among. */
 const STRICT_MAX = 64;
@@ -20,6 +21,8 @@ interface Counted {
 }
 
 export class Limiter {
+  /** Of one person one request begins in each turn of this thread. */
+  readonly roundRobin = new RoundRobin();
   readonly #table: BucketTable;
   readonly #counted: ReadonlyMap<PolicyName, Counted>;
   readonly #nowNanos: () => bigint;

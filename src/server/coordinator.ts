@@ -144,6 +144,7 @@ export interface PeopleServices {
 export async function makeCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
   const { config, accounts, tokens, announcer, limiter, quotas, clock = systemClock } = options;
   const passwords = await Passwords.make(config.passwordMemoryKib);
+  limiter.roundRobin.restWhile(() => passwords.isBusy);
   const guard = new SignInGuard({ limiter, realm: 'client' });
   const signIn = new SignIn({
     config,

@@ -7,7 +7,7 @@ import { WORK_BURST_MILLIS, WORK_MILLIS_PER_SECOND, WorkBudgets, WORKERS_MAX } f
 
 test('a person takes 300 ms of work at once, and a tenth of a core from then on', () => {
   let now = 0;
-  const budgets = new WorkBudgets(() => now);
+  const budgets = new WorkBudgets({ now: () => now });
   assert.deepEqual([WORK_BURST_MILLIS, WORK_MILLIS_PER_SECOND], [300, 100]);
   assert.equal(budgets.charge('eve', WORK_BURST_MILLIS), 0);
   assert.equal(budgets.charge('eve', 5), 50);
@@ -20,14 +20,14 @@ test('a person takes 300 ms of work at once, and a tenth of a core from then on'
 });
 
 test('questions of one person share one bucket, however many they are', () => {
-  const budgets = new WorkBudgets(() => 0);
+  const budgets = new WorkBudgets({ now: () => 0 });
   const rests = Array.from({ length: 400 }, () => budgets.charge('eve', SLICE_MILLIS));
   assert.equal(rests.filter((rest) => rest === 0).length, WORK_BURST_MILLIS / SLICE_MILLIS);
   assert.equal(rests.at(-1), 17_000);
 });
 
 test('so many people are remembered; of more, who asked longest ago starts afresh', () => {
-  const budgets = new WorkBudgets(() => 0);
+  const budgets = new WorkBudgets({ now: () => 0 });
   budgets.charge('eve', 1_300);
   for (let at = 1; at < WORKERS_MAX; at += 1) budgets.charge(`p${at}`, 0);
   assert.equal(budgets.charge('eve', 0), 10_000);

@@ -46,6 +46,11 @@ export class Passwords {
     return new Passwords(memoryKib, await hash(randomSymbols(32), { memoryCost: memoryKib, timeCost: PASSES }));
   }
 
+  /** Whether a hash is under way, for which somebody waits. */
+  get isBusy(): boolean {
+    return this.#queue.size > 0;
+  }
+
   /**
    * The hash to store of a password that somebody chose for an account, whose owner is called `names`.
    * @throws Refusal `password_too_short`, `password_too_common`, `password_names_you` with the field; `busy` when too

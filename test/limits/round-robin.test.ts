@@ -1,0 +1,160 @@
+/** Turns of a thread: how much of one person begins in each, and when whoever has more to do than one thing rests. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import { TimeSlicer } from '#src/calendar/time-slicer.ts';
+import { WorkBudgets } from '#src/calendar/work-budget.ts';
+import { REST_MILLIS_MAX, REST_TIMES, RoundRobin } from '#src/limits/round-robin.ts';
+import { startServer } from '#test/support/server.ts';
+
+/** Notes who began, in the order in which they did. */
+function noted(roundRobin: RoundRobin): { begun: string[]; begin: (user: string) => void } {
+  const begun: string[] = [];
+  return { begun, begin: (user) => void roundRobin.begin(user).then(() => begun.push(user)) };
+}
+
+/** All that is ready to go on without another turn of the event loop has done so. */
+async function settled(): Promise<void> {
+  for (let step = 0; step < 10; step += 1) await Promise.resolve();
+}
+
+test('of one person one thing begins in a turn, and of others at once', async () => {
+  const roundRobin = new RoundRobin();
+  const { begin, begun } = noted(roundRobin);
+  for (let at = 0; at < 3; at += 1) begin('eve');
+  begin('ben');
+  await settled();
+  assert.deepEqual(begun, ['eve', 'ben']);
+  await nextTurn();
+  assert.deepEqual(begun, ['eve', 'ben', 'eve']);
+  begin('cleo');
+  await settled();
+  assert.deepEqual(begun.at(-1), 'cleo', 'whoever comes meanwhile waits for nobody');
+  await nextTurn();
+  assert.deepEqual(begun, ['eve', 'ben', 'eve', 'cleo', 'eve']);
+  await nextTurn();
+  begin('eve');
+  await settled();
+  assert.equal(begun.length, 6, 'and at once again when nothing of theirs began in this turn');
+});
+
+test('slices of one person follow each other, those of two questions too', async () => {
+  const budgets = new WorkBudgets();
+  const slices: string[] = [];
+  const question = async (name: string) => {
+    const slicer = new TimeSlicer({ budgets, user: 'eve' });
+    for (let at = 0; at < 3; at += 1) {
+      while (!slicer.isOver);
+      await slicer.pass();
+      slices.push(name);
+    }
+  };
+  const both = Promise.all([question('a'), question('b')]);
+  for (let before = 0; slices.length < 6; before = slices.length) {
+    await nextTurn();
+    assert.ok(slices.length - before <= 1, `${slices.length - before} slices in a turn`);
+  }
+  await both;
+  assert.deepEqual(slices.toSorted(), ['a', 'a', 'a', 'b', 'b', 'b']);
+});
+
+/** Turns of a thread whose clock and timers stand still until they are moved. */
+function still(t: TestContext): {
+  roundRobin: RoundRobin;
+  press: (isPressed: boolean) => void;
+  work: (millis: number) => void;
+} {
+  let now = 0;
+  let pressed = false;
+  t.mock.method(performance, 'now', () => now);
+  t.mock.timers.enable({ apis: ['setImmediate', 'setTimeout'] });
+  const roundRobin = new RoundRobin();
+  roundRobin.restWhile(() => pressed);
+  return {
+    roundRobin,
+    press: (isPressed) => (pressed = isPressed),
+    work: (millis) => {
+      now += millis;
+    },
+  };
+}
+
+test('while somebody waits for the core, whoever has more to do than one thing rests three times as long as a turn took', async (t) => {
+  assert.deepEqual([REST_TIMES, REST_MILLIS_MAX], [3, 20]);
+  const { press, roundRobin, work } = still(t);
+  const { begin, begun } = noted(roundRobin);
+  press(true);
+  for (const took of [5, 30]) {
+    begun.length = 0;
+    begin('eve');
+    begin('eve');
+    work(took);
+    t.mock.timers.tick(0);
+    await settled();
+    assert.deepEqual(begun, ['eve'], 'the turn is over, and the next one rests');
+    begin('ben');
+    await settled();
+    assert.deepEqual(begun, ['eve', 'ben'], 'others do not');
+    const rest = Math.min(REST_TIMES * took, REST_MILLIS_MAX);
+    t.mock.timers.tick(rest - 1);
+    await settled();
+    assert.deepEqual(begun, ['eve', 'ben']);
+    t.mock.timers.tick(1);
+    await settled();
+    assert.deepEqual(begun, ['eve', 'ben', 'eve']);
+    t.mock.timers.tick(0);
+  }
+});
+
+test('nobody rests who has one thing to do, nor anybody while no one waits for the core', async (t) => {
+  const { press, roundRobin, work } = still(t);
+  const { begin, begun } = noted(roundRobin);
+  press(true);
+  begin('eve');
+  work(5);
+  t.mock.timers.tick(0);
+  begin('eve');
+  await settled();
+  assert.deepEqual(begun, ['eve', 'eve']);
+  press(false);
+  begin('eve');
+  work(5);
+  t.mock.timers.tick(0);
+  await settled();
+  assert.deepEqual(begun, ['eve', 'eve', 'eve']);
+});
+
+test('a request is answered among those that somebody else sent before it, not behind them', async () => {
+  const server = await startServer();
+  try {
+    const { ben, eve } = await server.people('ben', 'eve');
+    const { hostname, port } = new URL(server.coordinator);
+    const answered: string[] = [];
+    const prepare = async (name: string, token: string) => {
+      const socket = connect(Number(port), hostname);
+      await once(socket, 'connect');
+      return async () => {
+        socket.write(
+          `GET /v1/directory HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nX-Client-Protocol: 1\r\n\r\n`,
+        );
+        const [bytes] = (await once(socket, 'data')) as [Buffer];
+        answered.push(`${name} ${bytes.toString('latin1').slice(9, 12)}`);
+        socket.destroy();
+      };
+    };
+    const many = await Promise.all(Array.from({ length: 64 }, async () => await prepare('eve', eve.session.token)));
+    const one = await prepare('ben', ben.session.token);
+    // All of them lie before it when it goes on.
+    server.process.kill('SIGSTOP');
+    const answers = [...many, one].map(async (send) => await send());
+    server.process.kill('SIGCONT');
+    await Promise.all(answers);
+    assert.equal(answered.length, 65);
+    assert.deepEqual([...new Set(answered)].toSorted(), ['ben 200', 'eve 200']);
+    assert.ok(answered.indexOf('ben 200') < 32, `ben was answered as number ${answered.indexOf('ben 200')} of 65`);
+  } finally {
+    await server.stop();
+  }
+});
