@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HASHES_WAITING_MAX, Passwords } from '#src/identity/credentials/passwords.ts';
+import { HASHES_AT_ONCE, HASHES_WAITING_MAX, Passwords } from '#src/identity/credentials/passwords.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 
 const MEMORY_KIB = 64;
@@ -34,8 +34,7 @@ test('a hash of other parameters is outdated', async () => {
 
 test('beyond the queue of hashes the answer is busy, and those that wait get theirs', async () => {
   const passwords = await Passwords.make(MEMORY_KIB);
-  // Two run, HASHES_WAITING_MAX wait, one is too many.
-  const asked = Array.from({ length: HASHES_WAITING_MAX + 3 }, () => passwords.verify('x', undefined));
+  const asked = Array.from({ length: HASHES_AT_ONCE + HASHES_WAITING_MAX + 1 }, () => passwords.verify('x', undefined));
   const settled = await Promise.allSettled(asked);
   const refused = settled.filter((each) => each.status === 'rejected');
   assert.equal(refused.length, 1);

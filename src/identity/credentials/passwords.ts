@@ -1,4 +1,5 @@
 /** Passwords: argon2id hashes, and a queue that keeps hashing from taking the server with it (CRD-09). */
+import { availableParallelism } from 'node:os';
 import { hash, parseOptions, verify } from '@node-rs/argon2';
 import { randomSymbols } from '#src/base/ids.ts';
 import { FairQueue } from '#src/limits/fair-queue.ts';
@@ -6,12 +7,13 @@ import { assertGoodPassword } from './password-policy.ts';
 
 /**
  * Hashes computed at once. Hashing runs on the process's pool of four threads, which the storage commits of every
- * thread share; two leave commits their way.
+ * thread share; two leave commits their way. A machine of fewer than four cores computes one: two would share the core
+ * that messages need, and each take twice as long.
  */
-const HASHES_AT_ONCE = 2;
+export const HASHES_AT_ONCE = availableParallelism() < 4 ? 1 : 2;
 
 /**
- * Hashes that wait their turn: at 25 ms each and two at once, the last of them waits 1.6 s. Addresses are served in
+ * Hashes that wait their turn: at 25 ms each and two at once, the last of them waits 1.6 s; 3.2 s where there is one. Addresses are served in
  * turn, and for one more the last of the address with the most is refused with `busy`, so that a flood of sign-ins
  * costs its sender.
  */
