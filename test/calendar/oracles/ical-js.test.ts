@@ -1,4 +1,4 @@
-/** Compares the expander with ical.js, an engine of other authors, on generated rules. */
+/** Compares the expander with ical.js, an engine of other authors, on generated rules: others in each run, `SEED=…` for the same again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import ICAL from 'ical.js';
@@ -6,19 +6,28 @@ import { expand } from '#src/calendar/recurrence/occurrences.ts';
 import { readCalendarObject } from '#src/calendar/icalendar/object-reader.ts';
 import { ianaZone } from '#src/calendar/zones/iana-zone.ts';
 import { instantOf, UTC } from '#src/calendar/zones/zone.ts';
+import { freshSeed } from '#test/support/random.ts';
 import { objectOf, type OracleCase, oracleCases } from './cases.ts';
 
-const SEED = 20_261_122;
+const SEED = Number(process.env['SEED'] ?? freshSeed());
 const CASES = 3_500;
 /** Instances that the peer is walked through: it cannot begin at a window. */
 const MOST_STEPS = 400;
 
 /**
  * What is not asked, as it is the peer that is known to be wrong or to walk without end: these parts, which it does not
- * put in order or reads otherwise, and the days of a month, among which it looks for the 30th of February for ever.
+ * put in order or reads otherwise, and the days of a month, among which it looks for the 30th of February for ever. Of days with a
+ * time of their own it takes the first one whatever its weekday and month are, and counts it.
  */
 const UNASKED =
-  /BYSETPOS|BYWEEKNO|BYYEARDAY|BYMONTHDAY|BY(?:HOUR|MINUTE|SECOND)=\d+,|FREQ=(?:YEARLY.*BY|(?:MONTHLY|WEEKLY).*BYMONTH|HOURLY|MINUTELY|SECONDLY)/;
+  /BYSETPOS|BYWEEKNO|BYYEARDAY|BYMONTHDAY|BY(?:HOUR|MINUTE|SECOND)=\d+,|FREQ=(?:YEARLY.*BY|(?:MONTHLY|WEEKLY).*BYMONTH|DAILY.*BY(?:DAY|MONTH)=.*BY(?:HOUR|MINUTE|SECOND)|HOURLY|MINUTELY|SECONDLY)/;
+/** From the 29th of February on it goes to another day in years without it, where the RFC leaves such a day out (RFC 5545 3.3.10). */
+const YEARLY = /FREQ=YEARLY/;
+
+function isAsked({ rule, start }: OracleCase): boolean {
+  const isLeapDay = new Date(start * 1_000).toISOString().slice(5, 10) === '02-29';
+  return !UNASKED.test(rule) && !(isLeapDay && YEARLY.test(rule));
+}
 
 /** The peer's wall times from the start on; undefined when it needs too many steps for the window. */
 function peerWalls(rule: string, start: number, last: number): number[] | undefined {
@@ -48,11 +57,11 @@ function peerStarts({ rule, zone, start, from, to }: OracleCase): number[] | und
   return instants === undefined ? undefined : [...new Set(instants)];
 }
 
-test('the expander agrees with ical.js on thousands of rules, zones and windows', () => {
+test(`the expander agrees with ical.js on thousands of rules, zones and windows, seed ${SEED}`, () => {
   let compared = 0;
   const differences: unknown[] = [];
   for (const it of oracleCases(CASES, SEED)) {
-    const theirs = UNASKED.test(it.rule) ? undefined : peerStarts(it);
+    const theirs = isAsked(it) ? peerStarts(it) : undefined;
     if (theirs === undefined) continue;
     compared += 1;
     const { occurrences } = expand(readCalendarObject(Buffer.from(objectOf(it))), it, { zone: 'UTC', most: 3000 });
