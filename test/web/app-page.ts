@@ -30,6 +30,14 @@ export async function openRow(page: Page, title: string): Promise<void> {
   await fieldOf(page, title).waitFor();
 }
 
+/** Opens what the head of a conversation leads to: by its button, or where there is no room for one, from the menu. */
+export async function chooseInHead(page: Page, name: string): Promise<void> {
+  const button = page.locator('.parley-head').getByRole('button', { name, exact: true });
+  if (await button.isVisible()) return await button.click();
+  await page.getByRole('button', { name: 'More', exact: true }).click();
+  await page.getByRole('menuitem', { name }).click();
+}
+
 /** Presses one of the buttons that a message shows when it is pointed at. */
 export async function act(message: Locator, name: string): Promise<void> {
   await message.hover();

@@ -514,6 +514,40 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     assert.equal((await startsOf(accounts.bob, ofBob, 'Written offline')).length, 1);
   });
 
+  test('where no lane says when something is, its time stands in front of it and is not cut off', async () => {
+    const title = 'Reading of everything that the harbour wrote down in a year';
+    const made = await makeEntry(server, accounts.alice, ofAlice.id, {
+      title,
+      location: 'Pier 4',
+      start_at: `${day(3)}T08:00:00Z`,
+      end_at: `${day(3)}T09:30:00Z`,
+    });
+    await alice.getByRole('heading', { level: 1 }).click();
+    for (const viewport of [WIDE, NARROW]) {
+      await alice.setViewportSize(viewport);
+      for (const [key, wanted] of [
+        ['m', '09:00'],
+        ['a', '09:00–10:30'],
+      ] as const) {
+        await alice.keyboard.press(key);
+        await alice.locator(`[data-view="${VIEW_KEYS[key]}"]`).waitFor();
+        // A narrow month has room for a dot alone.
+        if (key === 'm' && viewport === NARROW) continue;
+        const time = eventOf(alice, title).locator('.parley-event-time');
+        assert.equal((await time.innerText()).replaceAll(/\s/g, ''), wanted);
+        const words = eventOf(alice, title).locator('.parley-event-title');
+        const [times, titles] = [await time.boundingBox(), await words.boundingBox()];
+        assert.ok(times !== null && titles !== null && times.x + times.width <= titles.x, `${key} ${viewport.width}`);
+        assert.ok(await time.evaluate((element) => element.scrollWidth <= element.clientWidth), 'the time is cut off');
+      }
+      const heading = alice.getByRole('heading', { level: 1 });
+      assert.ok(await heading.evaluate((element) => element.scrollWidth <= element.clientWidth), 'the week is cut off');
+    }
+    await alice.setViewportSize(WIDE);
+    await alice.keyboard.press('w');
+    await remove(made);
+  });
+
   test('every view passes for those who see, hear or press keys, in both themes and widths', async () => {
     // Keys that are typed into a field are the field's.
     await alice.getByRole('heading', { level: 1 }).click();

@@ -11,7 +11,7 @@ import { portOf } from '#src/http/listening-address.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/support/console.ts';
 import type { Person, TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
-import { act, bringIntoView, chooseFor, fieldOf, messageOf, openRow, send, signIn } from './app-page.ts';
+import { act, bringIntoView, chooseFor, chooseInHead, fieldOf, messageOf, openRow, send, signIn } from './app-page.ts';
 import { assertAccessible, CHROMIUM, NARROW, People, WIDE } from './browser.ts';
 import { buildApp } from './built-app.ts';
 
@@ -448,7 +448,7 @@ describe('messages in Chromium', { skip: CHROMIUM === undefined && 'no Chromium 
       'pins',
       async (page) => {
         await page.keyboard.press('Escape');
-        await page.getByRole('button', { name: '1 pinned message' }).click();
+        await chooseInHead(page, '1 pinned message');
         await page.getByRole('complementary', { name: 'Pinned messages' }).waitFor();
       },
     ],

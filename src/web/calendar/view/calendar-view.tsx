@@ -114,6 +114,8 @@ function settingsOf(t: CalendarWords): CalendarOptions {
     height: '100%',
     borderless: true,
     nowIndicator: true,
+    // The days of a week have to have room beside the buttons.
+    views: { listWeek: { titleFormat: { day: 'numeric', month: 'short', year: 'numeric' } } },
     editable: true,
     selectable: true,
     selectMirror: true,

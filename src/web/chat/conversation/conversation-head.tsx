@@ -27,6 +27,9 @@ const CallButtons = lazy(async () => ({ default: (await import('./call-buttons.t
 
 const DateQuestion = lazy(async () => ({ default: (await import('./date-question.tsx')).DateQuestion }));
 
+/** From this width on the ways to people, pins and the search have a place of their own; before it they are in the menu, and the title has theirs. */
+const ROOMY = 'sm';
+
 /** What stands beside the messages. */
 export type Beside =
   | { readonly kind: 'members' }
@@ -75,6 +78,7 @@ export function ConversationHead({ title, beside, onBeside }: ConversationHeadPr
           variant="subtle"
           color="gray"
           size="lg"
+          visibleFrom={ROOMY}
           aria-label={t('search.here')}
           title={t('search.here')}
         >
@@ -85,6 +89,7 @@ export function ConversationHead({ title, beside, onBeside }: ConversationHeadPr
             variant={beside?.kind === 'pins' ? 'light' : 'subtle'}
             color="gray"
             size="lg"
+            visibleFrom={ROOMY}
             aria-label={t('pins.count', { count: pinned })}
             title={t('pins.count', { count: pinned })}
             aria-pressed={beside?.kind === 'pins'}
@@ -98,6 +103,7 @@ export function ConversationHead({ title, beside, onBeside }: ConversationHeadPr
             variant={beside?.kind === 'members' ? 'light' : 'subtle'}
             color="gray"
             size="lg"
+            visibleFrom={ROOMY}
             aria-label={t('members.title')}
             aria-pressed={beside?.kind === 'members'}
             onClick={() => toggle('members')}
@@ -105,7 +111,7 @@ export function ConversationHead({ title, beside, onBeside }: ConversationHeadPr
             <Users size={20} />
           </ActionIcon>
         )}
-        <More onSettings={() => toggle('settings')} />
+        <More pinned={pinned} onToggle={toggle} />
       </Group>
     </header>
   );
@@ -133,7 +139,12 @@ function UnderTitle() {
   return <bdi>{parts.filter((part) => part !== '').join(' · ')}</bdi>;
 }
 
-function More({ onSettings }: { readonly onSettings: () => void }) {
+interface MoreProps {
+  readonly pinned: number;
+  readonly onToggle: (kind: 'members' | 'settings' | 'pins') => void;
+}
+
+function More({ pinned, onToggle }: MoreProps) {
   const { t } = useTranslation();
   const { client, inbox } = useChat();
   const { conv, conversation, complain } = useOpenConversation();
@@ -155,6 +166,23 @@ function More({ onSettings }: { readonly onSettings: () => void }) {
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
+          <Menu.Item
+            hiddenFrom={ROOMY}
+            leftSection={<Search size={16} />}
+            renderRoot={(props) => <Link {...props} to="/search" search={{ text: '', conv }} />}
+          >
+            {t('search.here')}
+          </Menu.Item>
+          {pinned > 0 && (
+            <Menu.Item hiddenFrom={ROOMY} leftSection={<Pin size={16} />} onClick={() => onToggle('pins')}>
+              {t('pins.count', { count: pinned })}
+            </Menu.Item>
+          )}
+          {conversation.kind === 'room' && (
+            <Menu.Item hiddenFrom={ROOMY} leftSection={<Users size={16} />} onClick={() => onToggle('members')}>
+              {t('members.title')}
+            </Menu.Item>
+          )}
           <Menu.Item leftSection={<CalendarSearch size={16} />} onClick={() => setAsking(true)}>
             {t('date.open')}
           </Menu.Item>
@@ -174,7 +202,7 @@ function More({ onSettings }: { readonly onSettings: () => void }) {
             {t('conversation.hide')}
           </Menu.Item>
           {conversation.kind === 'room' && (
-            <Menu.Item leftSection={<Settings2 size={16} />} onClick={onSettings}>
+            <Menu.Item leftSection={<Settings2 size={16} />} onClick={() => onToggle('settings')}>
               {t('room.settings')}
             </Menu.Item>
           )}
