@@ -37,7 +37,10 @@ export interface ComposeService {
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
   readonly secrets?: readonly { readonly source: string }[];
-  readonly networks: Readonly<Record<string, { readonly ipv4_address?: string } | null>>;
+  readonly networks: Readonly<
+    Record<string, { readonly ipv4_address?: string; readonly aliases?: readonly string[] } | null>
+  >;
+  readonly user?: string;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly tmpfs?: readonly string[];
@@ -104,7 +107,11 @@ export class Composition {
 
   private constructor(file: ComposeFile, folder: string) {
     [this.file, this.#folder] = [file, folder];
-    this.#images = new Map(Object.entries(file.services).map(([name, { image }]) => [name, imageOf(image)]));
+    const images = Object.entries(file.services).map(([name, { image, user }]) => {
+      const brought = imageOf(image);
+      return [name, { ...brought, user: Number(user ?? brought.user) }] as const;
+    });
+    this.#images = new Map(images);
   }
 
   /** Starts all services, each when those that it depends on are as it wants them. `folder` is empty, for roots and volumes. */
@@ -228,9 +235,11 @@ export class Composition {
     const mine = [...(this.#addresses.get(name)?.keys() ?? [])];
     const hosts = Object.keys(this.file.services).flatMap((other) =>
       mine
-        .map((network) => this.addressOf(other, network))
-        .filter((at) => at !== '')
-        .map((at) => `${at} ${other}`),
+        .filter((network) => this.addressOf(other, network) !== '')
+        .map((network) => {
+          const aliases = this.file.services[other]?.networks[network]?.aliases ?? [];
+          return [this.addressOf(other, network), other, ...aliases].join(' ');
+        }),
     );
     mkdirSync(join(root, 'etc'), { recursive: true });
     writeFileSync(join(root, 'etc/hosts'), `127.0.0.1 localhost\n${hosts.join('\n')}\n`);
@@ -251,8 +260,8 @@ export class Composition {
     const [from = '', to = '', mode] = volume.split(':');
     if (from.startsWith('/')) return bind(from, join(root, to), mode === 'ro');
     const folder = join(this.#folder, 'volumes', from);
-    mkdirSync(folder, { recursive: true });
-    if (owned.includes(to)) {
+    const isNew = mkdirSync(folder, { recursive: true }) !== undefined;
+    if (isNew && owned.includes(to)) {
       chownSync(folder, user, user);
       chmodSync(folder, 0o700);
     }

@@ -3,89 +3,44 @@
  * namespaces (containers.ts) with its commands, environment, files, networks, users and rights, and serves while parts of it are killed.
  */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { SETTINGS, variableOf } from '#src/config.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
 import { unlessInstalled } from '#test/support/real-program.ts';
 import { request } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
-import { OWN_NAMESPACES } from '../cluster/crash/network.ts';
 import { TAKEOVER_MILLIS, type HostHealth } from '../cluster/hosts.ts';
 import { Composition, readCompose, type ComposeFile, type ComposeService } from './containers.ts';
-import { CERTIFICATE, KEY, readDeployed, replaceIn } from './proxy.ts';
+import { insideFolder, passInside, prepareDeploy, publish, unlessStartable } from './namespaces.ts';
+import { readDeployed } from './proxy.ts';
 import { RemoteClient } from './remote-client.ts';
 
-/** Says to this file that it has namespaces of its own, and which folder it may use. */
-const INSIDE = 'SEVERAL_HOSTS_INSIDE';
-const DEPLOY = fileURLToPath(new URL('../../docs/deploy/', import.meta.url));
 const HOSTS = ['one', 'two'] as const;
 const NATS = ['nats-1', 'nats-2', 'nats-3'] as const;
 
-const noCompose = unlessInstalled('docker-compose', ['--version']) || unlessInstalled('openssl', ['version']);
-const skip =
-  noCompose ||
-  unlessInstalled('nats-server', ['--version']) ||
-  unlessInstalled('haproxy', ['-v']) ||
-  unlessInstalled('ip', ['-V']) ||
-  unlessInstalled('wget', ['--version']) ||
-  whyNoNamespaces();
+const noCompose = unlessInstalled('docker-compose', ['--version']);
+const skip = noCompose || unlessStartable();
+const folder = insideFolder ?? mkdtempSync(join(tmpdir(), 'parley-several-'));
 
-function whyNoNamespaces(): string | false {
-  const [program, ...options] = OWN_NAMESPACES;
-  return spawnSync(program, [...options, 'true']).status === 0 ? false : 'this user may not make namespaces';
-}
-
-/** A copy of docs/deploy with what its owner adds, by the commands of the documents. Answers the folder of the compose file. */
-function prepare(folder: string): string {
-  cpSync(DEPLOY, join(folder, 'docs/deploy'), { recursive: true });
-  writeFileSync(join(folder, 'fullchain.pem'), CERTIFICATE);
-  writeFileSync(join(folder, 'privkey.pem'), KEY);
-  const page = readFileSync(join(DEPLOY, '../operations/cluster.md'), 'utf8');
-  const [, block = ''] = /```sh\n(cd docs\/deploy\/compose\/several-hosts\n[^`]+)```/.exec(page) ?? [];
-  const [made = '', started] = replaceIn(block, {
-    '/etc/letsencrypt/live/chat.example.org': folder,
-    // Whoever is not root is the one user that there is.
-    ...(process.getuid?.() === 0 ? {} : { 'chown 1000 ': 'true ', 'chown 99 ': 'true ' }),
-  }).split('docker compose up');
-  assert.notEqual(started, undefined, 'the documents end by starting it');
-  const { status, stderr } = spawnSync('sh', ['-euc', made], { cwd: folder, encoding: 'utf8' });
-  assert.deepEqual([status, stderr], [0, '']);
+/** The folder of the compose file, with what its owner puts there. */
+function prepare(): string {
+  const page = readFileSync(new URL('../../docs/operations/cluster.md', import.meta.url), 'utf8');
+  prepareDeploy(folder, { page, until: 'docker compose up', where: '.' });
   return join(folder, 'docs/deploy/compose/several-hosts');
 }
 
-const inside = process.env[INSIDE];
-const folder = inside ?? mkdtempSync(join(tmpdir(), 'parley-several-'));
-
-if (inside === undefined) {
+if (insideFolder === undefined) {
   // Out here nothing is mounted in it.
   after(() => rmSync(folder, { recursive: true, force: true }));
   addTestsOfTheFile();
   test(
     'CLU-01 what the compose file of several hosts says serves people while its parts are killed',
     { skip },
-    async () => {
-      const [program, ...options] = OWN_NAMESPACES;
-      const self = [process.execPath, ...process.execArgv, process.argv[1] as string];
-      const { NODE_TEST_CONTEXT: _context, ...environment } = process.env;
-      const child = spawn(program, [...options, ...self], {
-        env: { ...environment, [INSIDE]: mkdtempSync(join(folder, 'inside-')) },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      let said = '';
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
-      const [code] = (await once(child, 'close')) as [number | null];
-      assert.equal(code, 0, said);
-      assert.match(said, /^# pass 3$|^ℹ pass 3$/m, said);
-    },
+    async () => await passInside(folder, 3),
   );
 } else addTestsInside();
 
@@ -95,7 +50,7 @@ function addTestsOfTheFile(): void {
   const serviceOf = (name: string) => file.services[name] as ComposeService;
   describe('the compose file of several hosts', { skip: noCompose }, () => {
     before(() => {
-      file = readCompose(prepare(folder));
+      file = readCompose(prepare());
     });
 
     it('tells the hosts settings that there are, each a name and a folder of its own, and where the proxy stands', () => {
@@ -144,33 +99,6 @@ function addTestsOfTheFile(): void {
   });
 }
 
-/** Hands what comes to a port of loopback to another address, as Docker does with a port that is published. */
-async function publish(port: number, host: string): Promise<void> {
-  const server = createServer((socket) => {
-    const onward = connect(port, host);
-    socket.pipe(onward).pipe(socket);
-    for (const end of [socket, onward]) {
-      end.on('error', () => {
-        socket.destroy();
-        onward.destroy();
-      });
-    }
-  }).listen(port, '127.0.0.1');
-  server.unref();
-  await once(server, 'listening');
-}
-
-/** What cannot be as the files say on this machine: limits that a sandbox has, and what Debian 12's NATS does not know. */
-function fitToMachine(deployed: string): void {
-  const change = (path: string, changes: Record<string, string>) => {
-    const text = readFileSync(join(deployed, path), 'utf8');
-    writeFileSync(join(deployed, path), replaceIn(text, changes));
-  };
-  change('haproxy/haproxy.cfg', { 'maxconn 100000': 'maxconn 1000' });
-  const version = spawnSync('nats-server', ['--version'], { encoding: 'utf8' }).stdout;
-  if (/v2\.[0-9]\./.test(version)) change('nats/nats.conf', { 'sync_interval: always': '' });
-}
-
 /** The file as it runs; to be called within namespaces of its own. */
 function addTestsInside(): void {
   describe('several hosts as their compose file has them', () => {
@@ -182,8 +110,7 @@ function addTestsInside(): void {
     const expected: string[] = [];
 
     before(async () => {
-      const own = prepare(folder);
-      fitToMachine(join(folder, 'docs/deploy'));
+      const own = prepare();
       mkdirSync(join(folder, 'machine'));
       composition = await Composition.up(readCompose(own), join(folder, 'machine'));
       for (const port of [80, 443]) await publish(port, composition.addressOf('haproxy', 'front'));
