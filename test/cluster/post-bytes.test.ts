@@ -37,7 +37,7 @@ describe('the bytes of a post', { skip: unlessInstalled('nats-server', ['--versi
     const form = { kind: 'room', title: 'Bytes', participants: ['bob'] };
     const { body: room } = await host.api<{ id: string }>(ann, 'POST', '/v1/conversations', form);
     const socket = await connect(host, bob);
-    const before = await nats.streamBytes();
+    const empty = await nats.streamBytes();
     for (let post = 0; post < POSTS; post += 1) {
       const sent = { kind: 'text', body: TEXT, client_msg_id: `post-${post}` };
       const { status, text } = await host.api(ann, 'POST', `/v1/conversations/${room.id}/messages`, sent);
@@ -45,7 +45,7 @@ describe('the bytes of a post', { skip: unlessInstalled('nats-server', ['--versi
     }
     const events = await socket.eventsOf('message.new', POSTS);
     const measured = {
-      stream_bytes: ((await nats.streamBytes()) - before) / POSTS,
+      stream_bytes: ((await nats.streamBytes()) - empty) / POSTS,
       // Two bytes in front of a frame of up to 125 bytes, and four of a longer one.
       frame_bytes: events.reduce((sum, event) => sum + Buffer.byteLength(JSON.stringify(event)) + 4, 0) / POSTS,
     };
