@@ -81,16 +81,12 @@ export const retentionRoutes = {
       replies: { 200: rule },
     },
   ),
-  keepRetention: consoleRoute.delete(
-    '/retention/shortening',
-    'Takes a shortening back that waits for its day.',
-    {
-      access: 'access:write',
-      vendor: 'closed',
-      audit: 'retention.shortening_taken_back',
-      replies: { 200: rule },
-    },
-  ),
+  keepRetention: consoleRoute.delete('/retention/shortening', 'Takes a shortening back that waits for its day.', {
+    access: 'access:write',
+    vendor: 'closed',
+    audit: 'retention.shortening_taken_back',
+    replies: { 200: rule },
+  }),
   holdInstallation: consoleRoute.put(
     '/retention/hold',
     'Begins or ends a legal hold over everything: nothing goes by its time, and nothing may be purged.',
