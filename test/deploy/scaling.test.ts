@@ -58,6 +58,7 @@ function today(people: number): Record<string, number> {
     'lead to NATS, Mbit/s': (posts * streamBytes * BITS) / MEGA,
     'NATS to its own and to the hosts, Mbit/s': (posts * streamBytes * (2 + hosts - 1) * BITS) / MEGA,
     'disk of each host after a year, TB': year / TERA,
+    'disk of each NATS server after a year, two snapshots, TB': (2 * year) / TERA,
     'snapshots a working day': snapshots,
     'of them written to NATS a day after a year, TB': (snapshots * year) / TERA,
   };
