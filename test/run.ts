@@ -23,7 +23,7 @@ const FILE_MILLIS_MAX = 480_000;
 const AGAIN_MAX = 3;
 /** Servers that are killed, cut off and flooded over and over: a quarter of the whole, and part of `npm run check`. */
 const LONG =
-  /^test\/(?:calls|crash|fuzz|reliability)\/|\/(?:crash|hostile-feeds|kill|package|restarts|scheduling-model-long|subscription-restarts)\.test\.ts$/;
+  /^test\/(?:calls|crash|fuzz|reliability)\/|\/(?:crash|hostile-feeds|kill|kubernetes|package|restarts|scheduling-model-long|several-hosts|subscription-restarts)\.test\.ts$/;
 /**
  * A file system in memory, for the folders that tests make: a commit there waits for no disk. What a killed process wrote
  * outlives it there as well; the long ones, which are about little else, stay on the disk.

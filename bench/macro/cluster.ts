@@ -1,6 +1,6 @@
 /**
  * `cluster`: what several hosts cost. Posts at a host that is alone, at the one that leads two hosts over three NATS servers, and at the
- * one that follows it and hands them on; and the CPU of the host that follows, per post.
+ * one that follows it and hands them on; and per post the CPU of the host that follows and of the NATS servers, and the bytes of the stream.
  */
 import { bySize, interleave, startParley, type Bench, type BenchContext } from '../harness/bench.ts';
 import { cpuMicros } from '../harness/process-cost.ts';
@@ -58,7 +58,7 @@ export const cluster: Bench = {
         // oxlint-disable-next-line no-await-in-loop -- One after the other.
         stages.push(await openPosts(context, { name, subject, posters: POSTERS }));
       }
-      await runStages(context, stages, { leads, follows });
+      await runStages(context, stages, { follows, nats });
     } finally {
       await Promise.all(stages.map(async (stage) => await stage.poster.stop()));
       // The one that follows goes first: it would lead otherwise.
@@ -74,19 +74,25 @@ export const cluster: Bench = {
 async function runStages(
   context: BenchContext,
   stages: readonly PostStage[],
-  hosts: { readonly leads: Server; readonly follows: Server },
+  { follows, nats }: { readonly follows: Server; readonly nats: TestNats },
 ): Promise<void> {
   const { recorder } = context;
   const rounds = bySize(context, { smoke: 1, default: 5, full: 7 });
   const seconds = bySize(context, { smoke: 0.3, default: 4, full: 8 });
   await interleave(context, rounds, stages, async (stage, round, isWarmUp) => {
     const plan = { round, isWarmUp, seconds };
-    const before = cpuMicros(hosts.follows.pid);
+    const spent = () => [cpuMicros(follows.pid), nats.pids.reduce((sum, pid) => sum + cpuMicros(pid), 0)] as const;
+    const [[followsBefore, natsBefore], bytesBefore] = [spent(), await nats.streamBytes()];
     const count = stage.next;
     await measurePosts(context, stage, { ...plan, name: 'closed loop' });
-    const spent = (cpuMicros(hosts.follows.pid) - before) / (stage.next - count);
-    if (stage.name === LEADS && !isWarmUp)
-      recorder.round({ case: 'the host that follows', subject: FOLLOWS, round, values: { 'CPU µs/post': spent } });
+    const [[followsAfter, natsAfter], bytesAfter] = [spent(), await nats.streamBytes()];
+    const perPost = (before: number, after: number) => (after - before) / (stage.next - count);
+    if (stage.name === LEADS && !isWarmUp) {
+      const [following, carrying] = [perPost(followsBefore, followsAfter), perPost(natsBefore, natsAfter)];
+      recorder.round({ case: 'the host that follows', subject: FOLLOWS, round, values: { 'CPU µs/post': following } });
+      const values = { 'CPU µs/post': carrying, 'stream bytes/post': perPost(bytesBefore, bytesAfter) };
+      recorder.round({ case: 'the three NATS servers', subject: 'NATS', round, values });
+    }
     await measurePosts(context, stage, { ...plan, name: 'open loop', perSecond: OPEN_LOOP_PER_SECOND });
   });
   recorder.ratio('closed loop', 'posts/s', LEADS, ALONE);

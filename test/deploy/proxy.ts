@@ -176,18 +176,18 @@ export async function startHaproxy(
   writeFileSync(at('parley.pem'), `${CERTIFICATE}${KEY}`);
   const lines = Object.keys(servicesOf(servers[0] as TestServer)).map((port) => {
     const hosts = servers.map((server, number) => `server host-${number} 127.0.0.1${servicesOf(server)[port]}`);
-    return [`server one 127.0.0.1${port}`, hosts.join('\n    ')];
+    // Hosts of machines of their own differ in their addresses, and these in their ports.
+    return [['server one "$', `{PARLEY_HOST_ONE-127.0.0.1}${port}"`].join(''), hosts.join('\n    ')];
   });
   const file = replaceIn(readDeployed('haproxy/haproxy.cfg'), {
     ...(Object.fromEntries(lines) as Record<string, string>),
     'bind :443': `bind 127.0.0.1:${https}`,
     'bind :80': `bind 127.0.0.1:${http}`,
     '/etc/haproxy': folder,
-    'log /dev/log local0': 'log stdout format raw local0',
     'maxconn 100000': 'maxconn 1000',
   });
   writeFileSync(at('haproxy.cfg'), file);
-  const program = new RealProgram('haproxy', ['-db', '-f', at('haproxy.cfg')]);
+  const program = new RealProgram('haproxy', ['-db', '-f', at('haproxy.cfg')], { PARLEY_PROXY_LOG: 'stdout' });
   await ready(program, https);
   return {
     ...urlsOf(layout, { https, http }),

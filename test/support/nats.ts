@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectToStream } from '#storage/stream/stream-connection.ts';
+import { streamName } from '#storage/stream/stream-names.ts';
 import { freePort, RealProgram } from './real-program.ts';
 import { until } from './waiting.ts';
 
@@ -38,6 +40,22 @@ export class TestNats {
   /** What `PARLEY_CLUSTER` is. */
   get urls(): string {
     return this.#ports.map((port) => `nats://127.0.0.1:${port}`).join(',');
+  }
+
+  /** The processes of the servers that run. */
+  get pids(): number[] {
+    return this.#servers.flatMap((server) => server?.pid ?? []);
+  }
+
+  /** Bytes of all changes that the stream of an installation has, as one server keeps them. */
+  async streamBytes(installation = 'parley'): Promise<number> {
+    const urls = this.urls.split(',');
+    const { manager, nats } = await connectToStream({ urls, authoritiesFile: undefined, credentialsFile: undefined });
+    try {
+      return (await manager.streams.info(streamName(installation))).state.bytes;
+    } finally {
+      await nats.close();
+    }
   }
 
   run(server: number): void {

@@ -47,6 +47,10 @@ export class RealProgram {
     }
   }
 
+  get pid(): number {
+    return this.#child.pid as number;
+  }
+
   get said(): string {
     return this.#said;
   }

@@ -1,11 +1,14 @@
 /**
  * The program `npm run cluster-crash`: has everything befall a cluster that its hosts and NATS servers can meet, again and again, and
- * ends with 1 when anything acknowledged was lost, doubled or in another order.
+ * ends with 1 when anything acknowledged was lost, doubled or in another order. With `--in-turn` each of three servers and two hosts is
+ * killed once, which takes no rights of root.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { wholeNumber } from '#test/support/option.ts';
 import { freshSeed } from '#test/support/random.ts';
+import { unlessInstalled } from '#test/support/real-program.ts';
+import { runInTurn } from './in-turn.ts';
 import { runCampaign, type Cycle } from './campaign.ts';
 import { NEMESES } from './nemeses.ts';
 import { OWN_NAMESPACES, whyNot } from './network.ts';
@@ -21,6 +24,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     hosts: { type: 'string' },
     only: { type: 'string' },
+    'in-turn': { type: 'boolean' },
   },
 });
 const cycles = wholeNumber('cycles', values.cycles ?? '20', 1);
@@ -30,6 +34,18 @@ const only = values.only ?? '';
 if (!NEMESES.some(({ name }) => name.includes(only))) {
   process.stderr.write(`--only takes words of what can happen: ${NEMESES.map(({ name }) => name).join('; ')}.\n`);
   process.exit(2);
+}
+
+if (values['in-turn'] === true) {
+  const missing = unlessInstalled('nats-server', ['--version']);
+  if (missing !== false) {
+    process.stderr.write(`This cannot be run here: ${missing}.\n`);
+    process.exit(2);
+  }
+  const losses = await runInTurn({ seed, say: (sentence) => console.log(sentence) });
+  for (const loss of losses.slice(0, LOSSES_SHOWN)) console.log(`LOSS ${loss}`);
+  console.log(losses.length === 0 ? `No losses (seed ${seed}).` : `${losses.length} LOSSES (seed ${seed}).`);
+  process.exit(losses.length === 0 ? 0 : 1);
 }
 
 if (process.env[INSIDE] === undefined) {

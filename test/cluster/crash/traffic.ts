@@ -61,6 +61,9 @@ export class Traffic {
     }
   }
 
+  /** What was acknowledged in a room: its text by its place. */
+  readonly acknowledged = (room: string): ReadonlyMap<number, string> => this.#acknowledged.get(room) ?? new Map();
+
   begin(): void {
     this.#isOver = false;
     const { people, random, rooms } = this.#options;
