@@ -73,47 +73,63 @@ export function ConversationHead({ title, beside, onBeside }: ConversationHeadPr
         <Suspense>
           <CallButtons />
         </Suspense>
-        <ActionIcon
-          renderRoot={(props) => <Link {...props} to="/search" search={{ text: '', conv: conversation.id }} />}
-          variant="subtle"
-          color="gray"
-          size="lg"
-          visibleFrom={ROOMY}
-          aria-label={t('search.here')}
-          title={t('search.here')}
-        >
-          <Search size={20} />
-        </ActionIcon>
-        {pinned > 0 && (
-          <ActionIcon
-            variant={beside?.kind === 'pins' ? 'light' : 'subtle'}
-            color="gray"
-            size="lg"
-            visibleFrom={ROOMY}
-            aria-label={t('pins.count', { count: pinned })}
-            title={t('pins.count', { count: pinned })}
-            aria-pressed={beside?.kind === 'pins'}
-            onClick={() => toggle('pins')}
-          >
-            <Pin size={20} />
-          </ActionIcon>
-        )}
-        {conversation.kind === 'room' && (
-          <ActionIcon
-            variant={beside?.kind === 'members' ? 'light' : 'subtle'}
-            color="gray"
-            size="lg"
-            visibleFrom={ROOMY}
-            aria-label={t('members.title')}
-            aria-pressed={beside?.kind === 'members'}
-            onClick={() => toggle('members')}
-          >
-            <Users size={20} />
-          </ActionIcon>
-        )}
+        <Ways beside={beside} pinned={pinned} onToggle={toggle} />
         <More pinned={pinned} onToggle={toggle} />
       </Group>
     </header>
+  );
+}
+
+interface WaysProps {
+  readonly pinned: number;
+  readonly onToggle: (kind: 'members' | 'settings' | 'pins') => void;
+}
+
+/** The ways that have a place of their own where there is room: into the search, to the pins, to the people. */
+function Ways({ beside, pinned, onToggle }: WaysProps & { readonly beside: Beside | undefined }) {
+  const { t } = useTranslation();
+  const { conversation } = useOpenConversation();
+  return (
+    <>
+      <ActionIcon
+        renderRoot={(props) => <Link {...props} to="/search" search={{ text: '', conv: conversation.id }} />}
+        variant="subtle"
+        color="gray"
+        size="lg"
+        visibleFrom={ROOMY}
+        aria-label={t('search.here')}
+        title={t('search.here')}
+      >
+        <Search size={20} />
+      </ActionIcon>
+      {pinned > 0 && (
+        <ActionIcon
+          variant={beside?.kind === 'pins' ? 'light' : 'subtle'}
+          color="gray"
+          size="lg"
+          visibleFrom={ROOMY}
+          aria-label={t('pins.count', { count: pinned })}
+          title={t('pins.count', { count: pinned })}
+          aria-pressed={beside?.kind === 'pins'}
+          onClick={() => onToggle('pins')}
+        >
+          <Pin size={20} />
+        </ActionIcon>
+      )}
+      {conversation.kind === 'room' && (
+        <ActionIcon
+          variant={beside?.kind === 'members' ? 'light' : 'subtle'}
+          color="gray"
+          size="lg"
+          visibleFrom={ROOMY}
+          aria-label={t('members.title')}
+          aria-pressed={beside?.kind === 'members'}
+          onClick={() => onToggle('members')}
+        >
+          <Users size={20} />
+        </ActionIcon>
+      )}
+    </>
   );
 }
 
@@ -139,12 +155,7 @@ function UnderTitle() {
   return <bdi>{parts.filter((part) => part !== '').join(' · ')}</bdi>;
 }
 
-interface MoreProps {
-  readonly pinned: number;
-  readonly onToggle: (kind: 'members' | 'settings' | 'pins') => void;
-}
-
-function More({ pinned, onToggle }: MoreProps) {
+function More({ pinned, onToggle }: WaysProps) {
   const { t } = useTranslation();
   const { client, inbox } = useChat();
   const { conv, conversation, complain } = useOpenConversation();
