@@ -134,7 +134,9 @@ test('a request is answered among those that somebody else sent before it, not b
     const answered: string[] = [];
     const prepare = async (name: string, token: string) => {
       const socket = connect(Number(port), hostname);
-      await once(socket, 'connect');
+      // Connections are accepted one in a turn: one that was answered is in.
+      socket.write('GET /v1/nothing HTTP/1.1\r\nHost: x\r\n\r\n');
+      await once(socket, 'data');
       return async () => {
         socket.write(
           `GET /v1/directory HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nX-Client-Protocol: 1\r\n\r\n`,
