@@ -88,6 +88,24 @@ export class TestNats {
     );
   }
 
+  /** Resolves when a stream has room on every server: the one that leads learns of the others a moment after it does. */
+  async placeable(): Promise<void> {
+    const urls = this.urls.split(',');
+    const { manager, nats } = await connectToStream({ urls, authoritiesFile: undefined, credentialsFile: undefined });
+    const stream = { name: 'room', subjects: ['room'], num_replicas: this.#ports.length };
+    const isPlaced = async () =>
+      await manager.streams.add(stream).then(
+        () => true,
+        () => false,
+      );
+    try {
+      await until(isPlaced, 'room for a stream on every NATS server', NATS_MILLIS);
+      await manager.streams.delete(stream.name);
+    } finally {
+      await nats.close();
+    }
+  }
+
   async kill(server: number): Promise<void> {
     await this.#servers[server]?.stop('SIGKILL');
     this.#servers[server] = undefined;
