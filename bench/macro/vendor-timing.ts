@@ -2,7 +2,7 @@
  * `vendor-timing`: what a vendor learns from how long an answer takes (RED-10, VND-16). A filter is asked for what is right of
  * raw data and shown to no vendor, and for what is right of nothing, in random order; the two kinds of times are held
  * against each other by Welch's t, as `dudect` does. A vendor's answers are paced by what the one before cost, which makes
- * a difference tenfold: so each guess is sent twice at once, and the second answer is timed.
+ * a difference tenfold: so each guess is sent twice at once, and the time between the two answers is taken.
  */
 import { ADDRESS, startVendorScene, type VendorScene } from '#test/security/vendor-scene.ts';
 import { bySize, type Bench, type BenchContext } from '../harness/bench.ts';

@@ -17,7 +17,7 @@ export const REST_MILLIS_MAX = 20;
 export class RoundRobin {
   /** Those who began something in this turn. */
   readonly #begun = new Set<string>();
-  /** Work that waits for a later turn, by person. */
+  /** Work that waits for a later turn, by person: no more than they have open requests, which were counted before they came here. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isPressed: () => boolean = () => false;
   #isArmed = false;

@@ -126,41 +126,45 @@ test('nobody rests who has one thing to do, nor anybody while no one waits for t
   assert.deepEqual(begun, ['eve', 'eve', 'eve']);
 });
 
-test('requests of others are answered among those that one person sent beside them, not between all of theirs', async () => {
-  const server = await startServer();
-  try {
-    const names = Array.from({ length: 8 }, (_, at) => `other-${at}`);
-    const people: Readonly<Record<string, Person>> = await server.people('eve', ...names);
-    const tokenOf = (name: string) => people[name]?.session.token ?? assert.fail(name);
-    const { hostname, port } = new URL(server.coordinator);
-    const answered: string[] = [];
-    const prepare = async (name: string, token: string) => {
-      const socket = connect(Number(port), hostname);
-      // Connections are accepted one in a turn: one that was answered is in.
-      socket.write('GET /v1/nothing HTTP/1.1\r\nHost: x\r\n\r\n');
-      await once(socket, 'data');
-      return async () => {
-        socket.write(`GET /v1/directory HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-        const [bytes] = (await once(socket, 'data')) as [Buffer];
-        assert.equal(bytes.toString('latin1').slice(9, 12), '200');
-        answered.push(name);
-        socket.destroy();
+for (const [door, path] of [
+  ['coordinator', '/v1/directory'],
+  ['calendar', '/v1/calendars'],
+] as const)
+  test(`requests of others to the ${door} are answered among those that one person sent beside them`, async () => {
+    const server = await startServer();
+    try {
+      const names = Array.from({ length: 8 }, (_, at) => `other-${at}`);
+      const people: Readonly<Record<string, Person>> = await server.people('eve', ...names);
+      const tokenOf = (name: string) => people[name]?.session.token ?? assert.fail(name);
+      const { hostname, port } = new URL(server[door]);
+      const answered: string[] = [];
+      const prepare = async (name: string, token: string) => {
+        const socket = connect(Number(port), hostname);
+        // Connections are accepted one in a turn: one that was answered is in.
+        socket.write('GET /v1/nothing HTTP/1.1\r\nHost: x\r\n\r\n');
+        await once(socket, 'data');
+        return async () => {
+          socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+          const [bytes] = (await once(socket, 'data')) as [Buffer];
+          assert.equal(bytes.toString('latin1').slice(9, 12), '200');
+          answered.push(name);
+          socket.destroy();
+        };
       };
-    };
-    const sends: (() => Promise<void>)[] = [];
-    for (const name of names) {
-      for (let at = 0; at < 8; at += 1) sends.push(await prepare('eve', tokenOf('eve')));
-      sends.push(await prepare(name, tokenOf(name)));
+      const sends: (() => Promise<void>)[] = [];
+      for (const name of names) {
+        for (let at = 0; at < 8; at += 1) sends.push(await prepare('eve', tokenOf('eve')));
+        sends.push(await prepare(name, tokenOf(name)));
+      }
+      // All of them lie before it when it goes on, in whatever order it looks at them.
+      server.process.kill('SIGSTOP');
+      const answers = sends.map(async (send) => await send());
+      server.process.kill('SIGCONT');
+      await Promise.all(answers);
+      const last = Math.max(...names.map((name) => answered.indexOf(name)));
+      assert.deepEqual([answered.length, answered.filter((name) => name === 'eve').length], [72, 64]);
+      assert.ok(last < 36, `the last of the others was answered as number ${last} of 72`);
+    } finally {
+      await server.stop();
     }
-    // All of them lie before it when it goes on, in whatever order it looks at them.
-    server.process.kill('SIGSTOP');
-    const answers = sends.map(async (send) => await send());
-    server.process.kill('SIGCONT');
-    await Promise.all(answers);
-    const last = Math.max(...names.map((name) => answered.indexOf(name)));
-    assert.deepEqual([answered.length, answered.filter((name) => name === 'eve').length], [72, 64]);
-    assert.ok(last < 36, `the last of the others was answered as number ${last} of 72`);
-  } finally {
-    await server.stop();
-  }
-});
+  });
