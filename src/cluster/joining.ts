@@ -36,6 +36,8 @@ import type { ClusterConfig } from './cluster-config.ts';
 /** How long a host waits for the first snapshot of a cluster that is being founded. */
 const FIRST_SNAPSHOT_MILLIS = 60_000;
 const LOOK_MILLIS = 500;
+/** How long NATS servers that were started with this host may take to know of each other's room. Then it is refused in words. */
+const PLACE_MILLIS = 30_000;
 
 export interface Joining {
   readonly cluster: ClusterConfig;
@@ -65,7 +67,7 @@ export async function joinCluster(joining: Joining): Promise<Joined> {
   const { cluster, connection, folder } = joining;
   const replicas = assertUsable(connection, joining.log);
   await settleSnapshot(folder);
-  await makeStream(connection, cluster.name, replicas);
+  await makeStream(joining, replicas);
   const record = await InstallationRecord.open(connection, cluster.name, replicas);
   const place = await settlePlace(joining, record, replicas);
   for (;;) {
@@ -112,29 +114,37 @@ function assertUsable({ nats }: StreamConnection, log: Log): number {
 }
 
 /** @throws FolderError with what the NATS servers lack. */
-async function makeStream({ manager }: StreamConnection, name: string, replicas: number): Promise<void> {
-  const known = await streamInfo(manager, streamName(name));
+async function makeStream({ cluster, connection, log }: Joining, replicas: number): Promise<void> {
+  const { manager } = connection;
+  const name = streamName(cluster.name);
+  const known = await streamInfo(manager, name);
   if (known !== undefined && known.config.num_replicas < replicas) {
     throw new FolderError(
-      `The stream ${streamName(name)} has ${known.config.num_replicas} replicas: give it ${replicas} (nats stream edit --replicas=${replicas}).`,
+      `The stream ${name} has ${known.config.num_replicas} replicas: give it ${replicas} (nats stream edit --replicas=${replicas}).`,
     );
   }
   if (known !== undefined) return;
-  try {
-    await manager.streams.add({
-      name: streamName(name),
-      subjects: [allLogs(name)],
-      num_replicas: replicas,
-      storage: StorageType.File,
-      retention: RetentionPolicy.Limits,
-      // A full stream refuses what comes; it forgets nothing by itself.
-      discard: DiscardPolicy.New,
-    });
-  } catch (error) {
-    if (isPassing(error)) throw error;
-    throw new FolderError(
-      `NATS cannot keep the stream ${streamName(name)} with ${replicas} replicas: ${(error as Error).message}.`,
-    );
+  const until = Date.now() + PLACE_MILLIS;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await manager.streams.add({
+        name,
+        subjects: [allLogs(cluster.name)],
+        num_replicas: replicas,
+        storage: StorageType.File,
+        retention: RetentionPolicy.Limits,
+        // A full stream refuses what comes; it forgets nothing by itself.
+        discard: DiscardPolicy.New,
+      });
+      return;
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      const { code, message } = error as JetStreamApiError;
+      if (code !== NO_PLACE || Date.now() > until)
+        throw new FolderError(`NATS cannot keep the stream ${name} with ${replicas} replicas: ${message}.`);
+      if (tries === 0) log.warn('NATS has no place for the stream yet', { replicas, reason: message });
+      await sleep(LOOK_MILLIS);
+    }
   }
 }
 
@@ -243,6 +253,8 @@ async function orUnkept(name: string, making: Promise<void>): Promise<void> {
 
 /** JetStream's code while its servers have not chosen who leads. */
 const UNAVAILABLE = 10_008;
+/** Its code while too few of them have said what room they have, which they do a moment after one leads. */
+const NO_PLACE = 10_005;
 
 /** Whether something failed since NATS does not answer now, and not since it cannot. */
 export function isPassing(error: unknown): boolean {

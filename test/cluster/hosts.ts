@@ -26,9 +26,19 @@ export interface HostHealth {
 export async function startHost(
   nats: TestNats,
   name: string,
-  { environment, folder }: { readonly folder?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+  {
+    environment,
+    folder,
+    output,
+  }: {
+    readonly folder?: string;
+    readonly environment?: Readonly<Record<string, string>>;
+    /** Gets what it says, from before it is there. */
+    readonly output?: string[];
+  } = {},
 ): Promise<TestServer> {
   return await startServer({
+    ...(output === undefined ? {} : { output }),
     folder: folder ?? mkdtempSync(join(tmpdir(), 'parley-host-')),
     environment: { PARLEY_CLUSTER: nats.urls, PARLEY_HOST_ID: name, PARLEY_LOG_LEVEL: 'info', ...environment },
   });

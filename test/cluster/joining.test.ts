@@ -195,6 +195,22 @@ describe('coming into a cluster', { skip }, () => {
     }
   });
 
+  it('CLU-02 a host that is started before NATS has room for three replicas waits for it, and says so', async () => {
+    const three = await TestNats.start(3, undefined, 2);
+    const output: string[] = [];
+    const starting = startHost(three, 'early', { output });
+    try {
+      const says = () => output.some((line) => line.includes('NATS has no place for the stream yet'));
+      await until(says, 'the host to say what it waits for', TAKEOVER_MILLIS);
+      three.run(2);
+      const started = await starting;
+      await untilRole(started, 'leads');
+      await started.stop();
+    } finally {
+      await three.stop();
+    }
+  });
+
   it('a stream that fewer servers keep than there are is refused in words', async () => {
     const three = await TestNats.start(3);
     try {

@@ -22,8 +22,12 @@ export class TestNats {
     [this.#folder, this.#ports, this.#routes, this.#more] = [folder, ports, routes, more];
   }
 
-  /** Starts so many servers; `more` are further lines of their configuration. */
-  static async start(count: 1 | 3, more = 'jetstream { store_dir: "STORE" }'): Promise<TestNats> {
+  /** Starts so many servers, or the first of them; `more` are further lines of their configuration. */
+  static async start(
+    count: 1 | 3,
+    more = 'jetstream { store_dir: "STORE" }',
+    running: number = count,
+  ): Promise<TestNats> {
     const folder = mkdtempSync(join(tmpdir(), 'parley-nats-'));
     const ports: number[] = [];
     const routes: number[] = [];
@@ -32,7 +36,7 @@ export class TestNats {
       routes.push(await freePort());
     }
     const nats = new TestNats(folder, ports, routes, more);
-    for (let server = 0; server < count; server += 1) nats.run(server);
+    for (let server = 0; server < running; server += 1) nats.run(server);
     await nats.settled();
     return nats;
   }
@@ -86,24 +90,6 @@ export class TestNats {
       'a leader of JetStream',
       NATS_MILLIS,
     );
-  }
-
-  /** Resolves when a stream has room on every server: the one that leads learns of the others a moment after it does. */
-  async placeable(): Promise<void> {
-    const urls = this.urls.split(',');
-    const { manager, nats } = await connectToStream({ urls, authoritiesFile: undefined, credentialsFile: undefined });
-    const stream = { name: 'room', subjects: ['room'], num_replicas: this.#ports.length };
-    const isPlaced = async () =>
-      await manager.streams.add(stream).then(
-        () => true,
-        () => false,
-      );
-    try {
-      await until(isPlaced, 'room for a stream on every NATS server', NATS_MILLIS);
-      await manager.streams.delete(stream.name);
-    } finally {
-      await nats.close();
-    }
   }
 
   async kill(server: number): Promise<void> {

@@ -54,7 +54,6 @@ class Chat {
 
   async run(): Promise<string[]> {
     const { say, seed } = this.#options;
-    await this.#nats.placeable();
     await this.#start('one', 'leads');
     await this.#start('two', 'follows');
     say('Three NATS servers and two hosts run: one leads, two follows.');
