@@ -10,11 +10,14 @@ export interface Pins {
   readonly generator: readonly number[];
 }
 
+/** Everything runs anywhere. */
+export const NOT_PINNED: Pins = { isPinned: false, server: [], generator: [] };
+
 /** The lower half of the cores for the server under test, the rest for the generators. */
 export function choosePins(): Pins {
   const count = cpus().length;
   const isPinned = count >= 2 && spawnSync('taskset', ['--version']).status === 0;
-  if (!isPinned) return { isPinned, server: [], generator: [] };
+  if (!isPinned) return NOT_PINNED;
   const all = Array.from({ length: count }, (_, core) => core);
   const half = Math.floor(count / 2);
   return { isPinned, server: all.slice(0, half), generator: all.slice(half) };
