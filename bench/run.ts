@@ -1,7 +1,9 @@
 /** `npm run bench -- NAME… [--full | --smoke] [--json FILE] [--data FOLDER] [--shards N] [--rounds N]`. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { writeBundle } from '#test/support/bundle.ts';
 import type { Bench } from './harness/bench.ts';
 import { checkoutFacts, machineFacts } from './harness/machine.ts';
 import { OptionError, readOptions, type Options } from './harness/options.ts';
@@ -65,6 +67,7 @@ const BENCHES: readonly Bench[] = [
   redaction,
 ];
 
+const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
 /** Shards of the server under test unless `--shards` says otherwise: the least that its own default would take. */
 const SHARDS_MIN = 2;
 /** A smoke run takes no figure that others could disturb, and mostly waits: one more at a time than the cores of a small machine. */
@@ -95,13 +98,14 @@ async function main(): Promise<number> {
     process.argv.slice(2),
     BENCHES.map((bench) => bench.name),
   );
-  if (options.size === 'smoke') rememberCompiled();
+  if (options.size === 'smoke') await startQuickly();
   const reports: Report[] = [];
   const waiting = BENCHES.filter(({ name }) => options.names.includes(name)).values();
   // All take from one iterator, so each bench runs once.
   const runNext = async () => {
     for (const bench of waiting) {
       process.stderr.write(`${bench.name}: ${bench.say}\n`);
+      // oxlint-disable-next-line no-await-in-loop -- So many at a time and no more; where figures count, one.
       const report = await runBench(bench, options);
       reports.push(report);
       process.stdout.write(`${printReport(report)}\n`);
@@ -115,13 +119,18 @@ async function main(): Promise<number> {
 }
 
 /**
- * Has Node remember between the starts of a run what it compiled, until this process ends. A smoke run mostly starts
- * processes, and states no figure that this could better; every other run starts all of them as they are started in earnest.
+ * Has Node remember between the starts of a run what it compiled, and start the server bundled, until this process ends. A smoke run
+ * mostly starts processes, and states no figure that this could better; every other run starts all of them as they are started in
+ * earnest.
  */
-function rememberCompiled(): void {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-compiled-'));
+async function startQuickly(): Promise<void> {
+  // Below `node_modules`, where the bundle finds its packages.
+  mkdirSync(CACHE, { recursive: true });
+  const folder = mkdtempSync(join(CACHE, 'parley-bench-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
-  process.env['NODE_COMPILE_CACHE'] = folder;
+  process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
+  process.env['TEST_BUNDLE'] = join(folder, 'bundle');
+  await writeBundle(process.env['TEST_BUNDLE'], { maps: false });
 }
 
 // Ending by `exit` runs the clean-up of servers, generators and folders.

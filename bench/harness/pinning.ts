@@ -1,7 +1,7 @@
 /** Keeps servers and load generators on separate cores, so that neither's work is counted as the other's delay. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { cpus } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { programOf } from '#test/support/program.ts';
 
 export interface Pins {
   /** Whether `taskset` and at least two cores are there; otherwise nothing is pinned and the report says so. */
@@ -37,11 +37,11 @@ process.once('exit', () => {
 });
 
 /**
- * Starts this Node with a script. `taskset` replaces itself by Node, so the process id is Node's own. Output is
+ * Starts this Node with a script, or with the bundle that a smoke run has of it. `taskset` replaces itself by Node, so the process id is Node's own. Output is
  * piped unless the process talks over IPC.
  */
 export function spawnNode(entry: URL, args: readonly string[], options: SpawnOptions): ChildProcess {
-  const node = [process.execPath, fileURLToPath(entry), ...args];
+  const node = [process.execPath, ...programOf(entry), ...args];
   const [command = '', ...rest] =
     options.cores.length === 0 ? node : ['taskset', '--cpu-list', options.cores.join(','), ...node];
   const child = spawn(command, rest, {

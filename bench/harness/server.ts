@@ -3,13 +3,13 @@ import { spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { programOf } from '#test/support/program.ts';
 import { plainEnvironment, spawnNode } from './pinning.ts';
 import { endProcess, readyLine, type Person, type Subject, type World, type WorldSize } from './subject.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url);
-const CLI = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
+const CLI = new URL('../../src/cli/parley.ts', import.meta.url);
 
 const seeded = z.object({
   people: z.array(z.object({ username: z.string(), password: z.string(), token: z.string(), device_id: z.string() })),
@@ -164,7 +164,8 @@ export class Server implements Subject {
 function seed(folder: string, size: WorldSize, settings: ServerSettings): Seeded {
   const out = join(folder, 'seed.json');
   const counts = ['--people', size.people, '--rooms', size.rooms, '--members', size.members].map(String);
-  const done = spawnSync(process.execPath, [CLI, 'seed', ...counts, '--out', out, '--data', join(folder, 'data')], {
+  const command = ['seed', ...counts, '--out', out, '--data', join(folder, 'data')];
+  const done = spawnSync(process.execPath, [...programOf(CLI), ...command], {
     env: { ...plainEnvironment(), ...environmentOf(folder, settings) },
     encoding: 'utf8',
   });

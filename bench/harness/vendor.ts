@@ -1,12 +1,12 @@
 /** A vendor token of a server under test, made the way an owner makes one: by command, password, second factor, console. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { TOTP } from 'otpauth';
 import { z } from 'zod';
+import { programOf } from '#test/support/program.ts';
 import { plainEnvironment } from './pinning.ts';
 
-const CLI = fileURLToPath(new URL('../../src/cli/parley.ts', import.meta.url));
+const CLI = new URL('../../src/cli/parley.ts', import.meta.url);
 const PASSWORD = 'a password of the benches';
 
 const signedIn = z.object({ token: z.string() });
@@ -23,7 +23,7 @@ export class ConsoleOwner {
   }
 
   static async make(coordinator: string, data: string): Promise<ConsoleOwner> {
-    const child = spawn(process.execPath, [CLI, 'init', '--owner', 'owner', '--data', data], {
+    const child = spawn(process.execPath, [...programOf(CLI), 'init', '--owner', 'owner', '--data', data], {
       env: plainEnvironment(),
     });
     child.stdin.end(`${PASSWORD}\n`);

@@ -1,4 +1,4 @@
-/** The programs of the project as the tests start them: in a run of all tests bundled (bundle.ts), else as they are. */
+/** The programs of the project as the tests start them: in a run of all tests, or a smoke run of the benches, bundled (bundle.ts), else as they are. */
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,8 @@ export function programOf(source: URL): string[] {
   const bundle = process.env['TEST_BUNDLE'];
   if (bundle === undefined) return [path];
   const file = join(bundle, relative(ROOT, path).replace(/\.ts$/, '.js'));
+  // Benches start processes of their own by the same way.
+  if (!existsSync(file)) return [path];
   return existsSync(`${file}.map`) ? ['--enable-source-maps', file] : [file];
 }
 
