@@ -7,16 +7,14 @@
  */
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import { comparePlaces, decodePlace, encodePlace, FirstPlaces, type Place } from '#src/base/places.ts';
-import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
+import { ChangeReader, type ChangeLog } from './change-reader.ts';
 import { NameIndex, rankOf, readNameQuery, type NamedPerson } from './name-index.ts';
 
 /** Work of a search in one go, of what it takes on the thread that everybody's requests to the coordinator go through. */
 const SLICE_MILLIS = 4;
 /** Candidates between two looks at the clock. */
 const LOOKED_AT_ONCE = 256;
-/** Lines of the log read in one go: a few milliseconds. */
-const CHANGES_AT_ONCE = 250;
 
 /** By how well they fit, by name, by username, or by their last change, the newest first. */
 export const SEARCH_ORDERS = ['fit', 'name', 'user', 'changed'] as const;
@@ -33,34 +31,22 @@ export interface SearchForm {
   readonly isShown: (person: NamedPerson) => boolean;
 }
 
-/** The log of changes, as `Directory.changedSince` reads it. */
-export interface ChangeLog {
-  readonly rev: () => number;
-  readonly changedSince: (rev: number, limit: number) => { entries: DirectoryEntry[]; rev: number; more: boolean };
-}
-
 export class DirectorySearch {
-  readonly #log: ChangeLog;
   readonly #index = new NameIndex();
-  #rev = 0;
-  #catchingUp: Promise<void> | undefined;
-  #isStopped = false;
+  readonly #changes: ChangeReader;
 
   constructor(log: ChangeLog) {
-    this.#log = log;
+    this.#changes = new ChangeReader(log, (entry) => this.#index.put(entry));
   }
 
   /** Takes in what changed since. Cheap where nothing did; after a start it reads everybody, beside other work. */
   async catchUp(): Promise<void> {
-    while (this.#rev < this.#log.rev() && !this.#isStopped) {
-      this.#catchingUp ??= this.#read().finally(() => (this.#catchingUp = undefined));
-      await this.#catchingUp;
-    }
+    await this.#changes.catchUp();
   }
 
   /** Ends reading, before the log is closed. */
   stop(): void {
-    this.#isStopped = true;
+    this.#changes.stop();
   }
 
   /**
@@ -96,16 +82,6 @@ export class DirectorySearch {
     const last = page.at(-1);
     const next = places.length > limit && last !== undefined ? encodePlace(order, last) : null;
     return { users: page.map((place) => String(place.at(-1))), next };
-  }
-
-  async #read(): Promise<void> {
-    for (let more = true; more && !this.#isStopped;) {
-      const { entries, rev, more: isMore } = this.#log.changedSince(this.#rev, CHANGES_AT_ONCE);
-      for (const entry of entries) this.#index.put(entry);
-      this.#rev = rev;
-      more = isMore;
-      if (more) await othersFirst();
-    }
   }
 }
 
