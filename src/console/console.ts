@@ -96,6 +96,10 @@ export async function addManagementServices(options: ManagementServicesOptions):
     accounts,
     vault,
     key,
+    people: {
+      rev: () => accounts.directoryRev,
+      changedSince: (rev, limit) => options.directory.changedSince(rev, limit),
+    },
     configured: Object.values(options.config.serviceTokens ?? {}),
   });
   depersonalisation = new Depersonalisation(redactor);

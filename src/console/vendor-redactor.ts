@@ -1,8 +1,11 @@
 /**
  * The engine as the console uses it: with the installation's key of pseudonyms, and knowing the installation's own
- * secrets, so that they are masked by their value wherever a log shows one (RED-01, RED-08); and ids replaced after it.
+ * secrets and people, so that they are masked by their value wherever a log shows one (RED-01, RED-03, RED-08); and ids
+ * replaced after it.
  */
 import { createHash } from 'node:crypto';
+import { ChangeReader, type ChangeLog } from '#src/directory/change-reader.ts';
+import { KnownPeople } from '#src/redaction/identifiers/known-people.ts';
 import { RedactionPool, type RedactionPoolOptions } from '#src/redaction/pool.ts';
 import { SECRET_NAMES, type Accounts } from '#storage/accounts/accounts.ts';
 import { KEY_RINGS } from '#storage/accounts/signing-keys.ts';
@@ -16,39 +19,54 @@ export interface VendorRedactorOptions {
   readonly accounts: Pick<Accounts, 'documents' | 'secret' | 'signingKeys'>;
   readonly vault: Pick<Vault, 'get' | 'state'>;
   readonly key: PseudonymKey;
+  /** Who is called how. */
+  readonly people: ChangeLog;
   /** Secrets of the configuration, as they are written there. */
   readonly configured: readonly string[];
 }
 
 export class VendorRedactor implements Redactor {
   readonly #options: VendorRedactorOptions;
+  /** Everybody since the start: the logs have names that were changed since, too. */
+  readonly #people = new KnownPeople();
+  readonly #changes: ChangeReader;
   /** The threads, and what they were started with. */
-  #current: { readonly mark: string; readonly pool: RedactionPool } | undefined;
+  #current:
+    | { readonly mark: string; readonly people: SharedArrayBuffer | undefined; readonly pool: RedactionPool }
+    | undefined;
   #isClosed = false;
 
   constructor(options: VendorRedactorOptions) {
     this.#options = options;
+    this.#changes = new ChangeReader(options.people, ({ kind, user, display_name: name }) => {
+      if (kind === 'bot') return;
+      this.#people.addUsername(user);
+      if (name !== null && name !== undefined) this.#people.addFullName(name);
+    });
   }
 
   /** @throws Refusal `redaction_unavailable`; `storage_full`, `busy` when the first key could not be stored. */
   async redactValue(value: unknown): Promise<unknown> {
     const key = await this.#options.key.read();
-    return withoutIds(await this.#poolOf({ key, secrets: this.#secrets() }).value(value), key);
+    await this.#changes.catchUp();
+    const given = { key, secrets: this.#secrets(), people: this.#people.memory };
+    return withoutIds(await this.#poolOf(given).value(value), key);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#changes.stop();
     await this.#current?.pool.close();
   }
 
-  /** A thread keeps what it was started with, so another key or another secret means other threads. */
-  #poolOf(given: Pick<RedactionPoolOptions, 'key' | 'secrets'>): RedactionPool {
+  /** A thread keeps what it was started with, so another key, secret or memory of names means other threads. */
+  #poolOf(given: RedactionPoolOptions): RedactionPool {
     if (this.#isClosed) throw new Error('The redactor is closed.');
     const mark = createHash('sha256').update(given.key).update(JSON.stringify(given.secrets)).digest('hex');
-    if (this.#current?.mark === mark) return this.#current.pool;
+    if (this.#current?.mark === mark && this.#current.people === given.people) return this.#current.pool;
     // What the threads before are busy with is refused, not answered with what is past.
     void this.#current?.pool.close();
-    this.#current = { mark, pool: new RedactionPool(given) };
+    this.#current = { mark, people: given.people, pool: new RedactionPool(given) };
     return this.#current.pool;
   }
 

@@ -1,5 +1,6 @@
 /** What the parts of the engine share while a text is scanned. */
 import type { Decoded } from './encodings/encodings.ts';
+import type { KnownPeople } from './identifiers/known-people.ts';
 import type { Pseudonyms } from './identifiers/pseudonyms.ts';
 import type { KeyCache, Rules } from './rules/rules.ts';
 import type { KeyClass } from './rules/rows.ts';
@@ -66,6 +67,7 @@ export interface Engine {
   readonly rules: Rules;
   readonly keys: KeyCache;
   readonly pseudonyms: Pseudonyms;
+  readonly people: KnownPeople;
   /** A text of its own without what is personal, UTF-8 as Latin-1. */
   readonly clean: (text: string) => string;
 }

@@ -3,6 +3,7 @@ import { startState, type Engine as Shared, type LineState } from './context.ts'
 import { KnownSecrets } from './secrets/known-secrets.ts';
 import { walkJson } from './values/json.ts';
 import { beginsInsideKey, startInside } from './secrets/private-keys.ts';
+import { KnownPeople } from './identifiers/known-people.ts';
 import { putRepeats } from './identifiers/repeats.ts';
 import { Pseudonyms } from './identifiers/pseudonyms.ts';
 import { KeyCache, Rules } from './rules/rules.ts';
@@ -16,6 +17,8 @@ export interface Knowledge {
   readonly key: Uint8Array;
   /** The installation's own secrets, masked wherever their value stands; those under 8 characters are passed by. */
   readonly secrets?: readonly string[];
+  /** The names of the installation's own people, hidden wherever they stand as words: the memory of a `KnownPeople`. */
+  readonly people?: SharedArrayBuffer;
   /** The table of rules, when it is another one than that of the program. */
   readonly rows?: readonly Row[];
 }
@@ -28,13 +31,14 @@ export class Engine {
   readonly #shared: Shared;
 
   /** @throws RangeError for a key that has not 32 bytes. */
-  constructor({ key, secrets = [], rows }: Knowledge) {
+  constructor({ key, secrets = [], people, rows }: Knowledge) {
     this.#known = new KnownSecrets(secrets);
     const rules = rows === undefined ? OWN : new Rules(rows);
     this.#shared = {
       rules,
       keys: new KeyCache(rules),
       pseudonyms: new Pseudonyms(key),
+      people: new KnownPeople(people),
       clean: (text) => this.lines(Buffer.from(text, 'latin1'), startState()).toString('latin1'),
     };
   }
@@ -61,6 +65,7 @@ export class Engine {
     const masked = this.#known.mask(text, this.#known.find(text));
     const scan = new TextScan(this.#shared, Buffer.from(masked, 'latin1'), masked, startState());
     walkJson(scan, 0, key === undefined ? 'none' : this.#shared.keys.classOf(Buffer.from(key).toString('latin1')));
+    scan.putPeople(0, masked.length, 0);
     putRepeats(scan.spans, masked, 0, masked.length, 0);
     const output = scan.spans.output();
     return output === text ? source : Buffer.from(output, 'latin1').toString('utf8');

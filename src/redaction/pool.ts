@@ -31,14 +31,14 @@ export class RedactionPool {
   readonly #pool: WorkerPool<RedactionTask, unknown>;
 
   constructor(options: RedactionPoolOptions) {
-    const { key, secrets } = options;
+    const { key, people, secrets } = options;
     this.#pool = new WorkerPool({
       worker: options.worker ?? new URL('redaction-worker.ts', import.meta.url),
       task: 'redact',
       threads: options.threads ?? Math.max(1, availableParallelism() >> 1),
       waitingMax: options.queueMax ?? QUEUE_MAX,
       deadlineMillis: options.deadlineMs ?? DEADLINE_MS,
-      workerData: { key, secrets } satisfies RedactionSecrets,
+      workerData: { key, secrets, ...(people === undefined ? {} : { people }) } satisfies RedactionSecrets,
       refusal: unavailable,
     });
   }

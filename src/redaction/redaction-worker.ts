@@ -12,12 +12,13 @@ export type RedactionTask =
 export interface RedactionSecrets {
   readonly key: Uint8Array;
   readonly secrets: readonly string[];
+  /** That of a `KnownPeople`, to which another thread adds. */
+  readonly people?: SharedArrayBuffer;
 }
 
 standBack(BEHIND_EVERYBODY);
 
-const { key, secrets } = workerData as RedactionSecrets;
-const redactor = new Redactor({ key, secrets });
+const redactor = new Redactor(workerData as RedactionSecrets);
 
 /** Carries out one task. @throws whatever fails: the pool answers with an error and never with the input. */
 export function redact(task: RedactionTask): unknown {

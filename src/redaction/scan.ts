@@ -124,7 +124,10 @@ export class TextScan implements Scan {
       this.spans.keepsBreaks = this.isJoined;
       const before = this.spans.list.length;
       this.#line(at, stop);
-      if (this.#depth === 0 && !this.isJoined) putRepeats(this.spans, text, at, stop, before);
+      if (this.#depth === 0 && !this.isJoined) {
+        this.putPeople(at, stop, before);
+        putRepeats(this.spans, text, at, stop, before);
+      }
       if (end < length && state.open !== undefined) state.open = onNextLine(state.open);
       at = end + 1;
     }
@@ -254,11 +257,17 @@ export class TextScan implements Scan {
     });
   }
 
+  /** Hides the people of the installation in a stretch, beside the spans from one on. */
+  putPeople(from: number, to: number, first: number): void {
+    this.engine.people.put(this, this.engine.pseudonyms, from, to, first);
+  }
+
   /** Scans a decoded stretch and puts what was found into this text. */
   #nested(decoded: Decoded, scan: (nested: TextScan) => void, state = startState(this.state.key)): void {
     const { text, bytes, places, encode, endOf } = decoded;
     const nested = new TextScan(this.engine, bytes, text, state, this.#depth + 1);
     scan(nested);
+    nested.putPeople(0, bytes.length, 0);
     for (const span of nested.spans.list) {
       const end = span.end > span.start && endOf !== undefined ? endOf(span.end) : (places[span.end] as number);
       this.spans.put(places[span.start] as number, end, encode(span.replacement), span.class);

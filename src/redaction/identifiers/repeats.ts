@@ -2,6 +2,7 @@
  * Whoever a line names as a person is hidden wherever else the line has the name: `user=alice … "Initiated by": "alice"`.
  * A name is passed by where it is none: in a path, in a host's name, as a key, under the key of a thing.
  */
+import { isTechnical } from '../rules/ordinary-words.ts';
 import { isPseudonym } from './pseudonyms.ts';
 import type { Span, Spans } from '../spans.ts';
 
@@ -13,13 +14,6 @@ export const REPEAT_NAMES_MAX = 8;
 /** Four bytes or more, with one dot at most: what has more of them is the name of a host or of a program. */
 const NAME =
   /^(?:[A-Za-z\u0080-\u00ff][\w\u0080-\u00ff-]{3,47}|[A-Za-z\u0080-\u00ff][\w\u0080-\u00ff-]{0,47}\.[\w\u0080-\u00ff-]{2,48}|[A-Z\u00c3-\u00df][\w\u0080-\u00ff'-]{1,30}(?: [A-Z\u00c3-\u00df][\w\u0080-\u00ff'-]{1,30}){1,2})$/;
-
-/** Accounts called like the thing that runs under them, and what stands for a person. */
-const COMMON = new Set(
-  'root admin administrator superuser supervisor user users username guest test tester testing system service services daemon nobody operator manager owner member default public private local internal external client server host agent apps application website api proxy gateway router backup deploy build jenkins gitlab github docker kube kubernetes grafana prometheus kafka redis postgres postgresql mysql mariadb oracle mongo mongodb elastic elasticsearch kibana logstash rabbitmq nginx apache httpd tomcat node java python ruby perl cron crond systemd syslog rsyslog sshd sudo login logon logout session audit monitor monitoring nagios zabbix ansible puppet chef vagrant ubuntu debian centos fedora azure amazon google microsoft windows linux unix mail postfix dovecot exim imap smtp sftp samba ldap kerberos radius openvpn firewall network data database master slave replica worker task queue scheduler batch report reports sync upload download file files home info support sales help helpdesk contact office security anonymous unknown none null true false setup update upgrade config maintenance messagebus integration automation robot script pipeline runner machine computer device printer scanner camera phone account accounts name email message messages error warning debug info notice critical success failed failure denied allowed accept accepted reject rejected block blocked open opened close closed start started stop stopped active inactive enabled disabled created deleted updated changed removed added from with this that have been were will http https text json html body subject token password secret'.split(
-    ' ',
-  ),
-);
 
 /** What stands directly before a value that is a thing's, or a secret that is none, and not a person's. */
 const UNDER_THING =
@@ -51,7 +45,7 @@ export function putRepeats(spans: Spans, text: string, start: number, stop: numb
 }
 
 function isCommon(name: string): boolean {
-  return isPseudonym(name) || /^[xX]+$/.test(name) || COMMON.has(name.toLowerCase());
+  return isPseudonym(name) || /^[xX]+$/.test(name) || isTechnical(name);
 }
 
 function isRepeat(line: string, from: number, to: number): boolean {
