@@ -140,8 +140,9 @@ export const COMMANDS = {
   redact: {
     takes: [],
     options: { 'key-file': 'FILE' },
+    optional: { 'people-file': 'FILE' },
     flags: ['explain'],
-    say: 'De-personalises a log from standard input; FILE holds 64 hex digits. --explain lists class, bytes, replacement.',
+    say: 'De-personalises a log from standard input. The key file holds 64 hex digits, that of people a username or full name a line. --explain lists class, bytes, replacement.',
   },
   help: { takes: [], options: {}, say: 'Prints this page.' },
 } as const satisfies Record<string, CommandShape>;

@@ -13,7 +13,7 @@ import { connectToServer, type ControlConnection } from './control-client.ts';
 import { joinNode, runNode } from './node-commands.ts';
 import { check, compare, dropLogs, openOffline, restore, type RestoreTarget } from './offline.ts';
 import { readPassword } from './password-input.ts';
-import { readKeyFile, redactStream } from './redact.ts';
+import { readKeyFile, readPeopleFile, redactStream } from './redact.ts';
 import { writeSelfSigned } from './tls-commands.ts';
 
 /** People fetched at a time. */
@@ -160,7 +160,8 @@ const RUNS: Readonly<Record<CommandName, Run>> = {
   'node run': async ({ options }, config) => await runNode(options, config.data),
   redact: async ({ options, flags }) => {
     const key = readKeyFile(options['key-file'] as string);
-    await redactStream(key, process.stdin, process.stdout, flags.has('explain'));
+    const people = readPeopleFile(options['people-file']);
+    await redactStream({ key, people }, process.stdin, process.stdout, flags.has('explain'));
     return EXIT.ok;
   },
   help: async () => {

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Redactor } from '#src/redaction/redactor.ts';
+import { KnownPeople } from '#src/redaction/identifiers/known-people.ts';
+import { Redactor, type RedactorOptions } from '#src/redaction/redactor.ts';
 import { CommandError } from './command-error.ts';
 
 /** Bytes that `--explain` reads whole: it tells places in the whole text. More is refused. */
@@ -14,20 +15,30 @@ export const EXPLAIN_BYTES_MAX = 64 * 1024 * 1024;
  * @throws CommandError that says what is wrong with it, and never what it holds.
  */
 export function readKeyFile(path: string): Buffer {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    throw new CommandError(
-      `The key file ${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}.`,
-      {
-        cause: error,
-      },
-    );
-  }
+  const text = readText('key', path).trim();
   if (!/^[0-9a-fA-F]{64}$/.test(text))
     throw new CommandError(`The key file ${path} must hold 64 hex digits; it holds ${text.length} characters.`);
   return Buffer.from(text, 'hex');
+}
+
+/** The names of a file, a username or a full name in each line; nobody's without a file. @throws CommandError where it cannot be read. */
+export function readPeopleFile(path: string | undefined): SharedArrayBuffer {
+  const people = new KnownPeople();
+  const names = path === undefined ? [] : readText('people', path).split('\n');
+  for (const name of names.map((line) => line.trim())) {
+    people.addUsername(name);
+    people.addFullName(name);
+  }
+  return people.memory;
+}
+
+function readText(what: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    throw new CommandError(`The ${what} file ${path} cannot be read: ${reason}.`, { cause: error });
+  }
 }
 
 /**
@@ -35,12 +46,12 @@ export function readKeyFile(path: string): Buffer {
  * line of `class start-end replacement` each, with places in bytes.
  */
 export async function redactStream(
-  key: Uint8Array,
+  knowledge: RedactorOptions,
   input: Readable,
   output: Writable,
   isExplained: boolean,
 ): Promise<void> {
-  const redactor = new Redactor({ key });
+  const redactor = new Redactor(knowledge);
   const work = isExplained ? explained(redactor, input) : redacted(redactor, input);
   try {
     await pipeline(work, output, { end: false });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { BARE_ENVIRONMENT, programOf } from '#test/support/program.ts';
 
@@ -48,6 +48,19 @@ async function redact(words: readonly string[], input: string, isDeaf = false, m
 test('a log is redacted with the key of a file', async (t) => {
   const key = keyFile(t, `${KEY}\n`);
   assert.deepEqual(await redact(['--key-file', key], LINE.repeat(3)), { status: 0, out: CLEAN.repeat(3), said: '' });
+});
+
+test('RED-03 whoever a file names is hidden wherever the name is a word; a file that is not there lets nothing through', async (t) => {
+  const key = keyFile(t, KEY);
+  const people = join(dirname(key), 'people');
+  writeFileSync(people, 'olga.belova\r\n\nOlga Belova\n');
+  const line = 'kicked out olga.belova (Olga Belova) and pavel.krotov\n';
+  const outcome = await redact(['--key-file', key, '--people-file', people], line);
+  assert.match(outcome.out, /^kicked out u-[0-9a-f]{8} \(u-[0-9a-f]{8}\) and pavel\.krotov\n$/);
+  assert.equal((await redact(['--key-file', key], line)).out, line);
+  const missing = await redact(['--key-file', key, '--people-file', `${people}-not`], line);
+  assert.deepEqual([missing.status, missing.out], [1, '']);
+  assert.match(missing.said, /The people file .* cannot be read: ENOENT\./);
 });
 
 test('a log is redacted whatever the installation is set to', async (t) => {
