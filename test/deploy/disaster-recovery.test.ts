@@ -70,7 +70,7 @@ test('a host is lost and comes back from its backup, and clients are told by the
     PARLEY_MESSAGING_PORT: String(await freePort()),
     PARLEY_CALENDAR_PORT: String(await freePort()),
   };
-  let server = await startServer({ folder: data, environment: ports });
+  let server = await startServer({ shards: 2, folder: data, environment: ports });
   t.after(async () => await server.stop());
   const { ada, bob, cyd } = await server.people('ada', 'bob', 'cyd');
   const room = await start(server, ada, 'room', ['bob'], 'Room');
@@ -111,7 +111,7 @@ test('a host is lost and comes back from its backup, and clients are told by the
     const { status, stderr, stdout } = spawnSync(command, words, { encoding: 'utf8' });
     assert.equal(status, 0, `${words.join(' ')}: ${stdout}${stderr}`);
   }
-  server = await startServer({ folder: data, environment: ports });
+  server = await startServer({ shards: 2, folder: data, environment: ports });
 
   // Whoever was signed in is told so, and signs in again. An app that is opened looks at once.
   client.wake();

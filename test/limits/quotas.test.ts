@@ -13,7 +13,7 @@ import { assertUsedUp, post, say, start } from '#test/messaging/conversing.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 
-const scene = await shareRestartedServer();
+const scene = await shareRestartedServer({}, { shards: 2 });
 const { ask } = scene;
 let { server } = scene;
 const { alice, bob, carol, dave } = await server.people('alice', 'bob', 'carol', 'dave');

@@ -16,7 +16,7 @@ import { request, type Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { assertRefused, post, say } from './conversing.ts';
 
-const site = await shareRestartedServer();
+const site = await shareRestartedServer({}, { shards: 2 });
 let people: Record<'alice' | 'bob' | 'carol' | 'dave', Person>;
 before(async () => {
   people = await site.server.people('alice', 'bob', 'carol', 'dave');

@@ -17,6 +17,7 @@ import { assertRefused, assertUsedUp, start } from './conversing.ts';
 
 const clamd = await startClamd();
 const { server, ada, bob } = await shareServer(['ada', 'bob'], {
+  shards: 2,
   environment: {
     PARLEY_ATTACHMENT_QUOTA_BYTES: '1000000',
     PARLEY_ATTACHMENT_TYPES: 'image/*,text/plain,application/octet-stream',
@@ -120,6 +121,7 @@ test('uploads at once share the quota of their person, and a connection that bre
 
 test('when a shard dies, files on their way are cut off and given back, whether it writes attachments or not', async (t) => {
   const other = await startServer({
+    shards: 2,
     environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_ATTACHMENT_QUOTA_BYTES: '2900000' },
   });
   t.after(() => other.stop());
@@ -158,7 +160,7 @@ test('when a shard dies, files on their way are cut off and given back, whether 
 test('a file in one request is sealed where encryption at rest is on, and refused while it is locked', async (t) => {
   const folder = temporaryFolder(t);
   const environment = { PARLEY_MASTER_KEY: randomBytes(32).toString('hex') };
-  const sealed = await startServer({ folder, environment });
+  const sealed = await startServer({ shards: 2, folder, environment });
   t.after(() => sealed.stop());
   const who = await sealed.person('ada');
   const own = await start(sealed, who, 'room', [], 'Mine');
@@ -173,7 +175,7 @@ test('a file in one request is sealed where encryption at rest is on, and refuse
   assert.deepEqual(uploadsOf(folder), []);
   await sealed.end('SIGTERM');
   assert.deepEqual((await checkFolder(folder)).problems, []);
-  const locked = await startServer({ folder });
+  const locked = await startServer({ shards: 2, folder });
   t.after(() => locked.stop());
   const again = { ...who, session: await locked.signIn(who.username, who.password) };
   assertRefused(await sendWhole(locked, again, bytes), 503, 'encryption_locked');

@@ -20,7 +20,10 @@ import { until } from '#test/support/waiting.ts';
 
 let running: ConsoleServer;
 before(async () => {
-  running = await startConsoleServer({ environment: { PARLEY_RECOVERY_WEBHOOK: 'http://127.0.0.1:9/codes' } });
+  running = await startConsoleServer({
+    shards: 2,
+    environment: { PARLEY_RECOVERY_WEBHOOK: 'http://127.0.0.1:9/codes' },
+  });
 });
 after(async () => await running.stop());
 
@@ -266,7 +269,7 @@ describe('sessions', { concurrency: true }, () => {
   });
 
   test('CRD-02 a renewal whose answer was lost with the server is asked for again, and the session goes on', async () => {
-    const first = await startServer();
+    const first = await startServer({ shards: 2 });
     let second: TestServer | undefined;
     try {
       const { fay, gil } = await first.people('fay', 'gil');
@@ -274,7 +277,7 @@ describe('sessions', { concurrency: true }, () => {
       const lost = await renewed(first, fay.session);
       await first.end('SIGKILL');
       await postponeGrace(first.folder, 'fay');
-      second = await startServer({ folder: first.folder });
+      second = await startServer({ shards: 2, folder: first.folder });
       const again = await renewed(second, fay.session);
       assert.equal(again.refresh_token, lost.refresh_token);
       assert.equal((await second.api({ ...fay, session: again }, 'GET', '/v1/inbox')).status, 200);

@@ -12,7 +12,7 @@ let ann: Person;
 let ben: Person;
 
 before(async () => {
-  server = await startServer();
+  server = await startServer({ shards: 2 });
   ({ ann, ben } = await server.people('ann', 'ben'));
 });
 after(async () => {
@@ -47,7 +47,7 @@ test('SOC-01 a token as a subprotocol opens the socket, in any place among them,
 });
 
 test('SOC-01 an expired token gets 401 before the upgrade', async () => {
-  const brief = await startServer({ environment: { PARLEY_SESSION_SECONDS: '5' } });
+  const brief = await startServer({ shards: 2, environment: { PARLEY_SESSION_SECONDS: '5' } });
   try {
     const person = await brief.person('dora');
     await until(() => Date.now() >= person.session.exp * 1000, 'the token to expire');
@@ -165,7 +165,7 @@ test('SOC-05 everybody hears a conversation in seq order without gaps while many
 });
 
 test('SOC-01 neither a token nor the query of an upgrade is in anything the server writes', async () => {
-  const debug = await startServer({ environment: { PARLEY_LOG_LEVEL: 'debug', PARLEY_DEBUG_HOOKS: '1' } });
+  const debug = await startServer({ shards: 2, environment: { PARLEY_LOG_LEVEL: 'debug', PARLEY_DEBUG_HOOKS: '1' } });
   try {
     const person = await debug.person('zoe');
     const socket = await connect(debug, person);

@@ -109,7 +109,7 @@ test('nothing in the folder calls an erased person by a name, an address or a nu
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
   t.after(async () => await rm(folder, { recursive: true, force: true }));
   const callers = await plantCallers(folder);
-  let server = await startServer({ folder });
+  let server = await startServer({ folder, shards: 2 });
   t.after(async () => await server.end('SIGKILL'));
   const { bob, pilar } = await server.people('bob', 'pilar');
   const ask = async <T = Record<string, unknown>>(method: string, path: string, body?: unknown) =>
