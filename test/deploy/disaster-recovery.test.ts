@@ -26,6 +26,7 @@ import { request, startServer, type Person } from '#test/support/server.ts';
 import { deadline, PATIENCE_MILLIS } from '#test/support/waiting.ts';
 import { attach, download, upload } from '../messaging/attaching.ts';
 import { say, start } from '../messaging/conversing.ts';
+import { programOf } from '#test/support/program.ts';
 import { freePort } from '#test/support/real-program.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -37,7 +38,8 @@ execFileSync('mkdir', [backups]);
 
 /** The parley command as the script and the operator have it: a program by its name. */
 const command = join(folder, 'parley');
-writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${ROOT}src/cli/parley.ts' "$@"\n`);
+const program = [process.execPath, ...programOf(new URL('../../src/cli/parley.ts', import.meta.url))];
+writeFileSync(command, `#!/bin/sh\nexec ${program.map((word) => `'${word}'`).join(' ')} "$@"\n`);
 chmodSync(command, 0o755);
 
 /** One run of the script of parley-backup.timer; the backup that it made. */
