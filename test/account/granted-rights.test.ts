@@ -16,7 +16,7 @@ import { request, type Person, type Reply } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 
-const host = await shareRestartedServer();
+const host = await shareRestartedServer({}, { shards: 2 });
 const DAY_MILLIS = 86_400_000;
 const inDays = (days: number) => formatInstant(Math.floor((Date.now() + days * DAY_MILLIS) / 1000) * 1000);
 

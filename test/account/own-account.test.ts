@@ -17,7 +17,7 @@ import { request, type Person, type Reply } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 
-const host = await shareRestartedServer();
+const host = await shareRestartedServer({}, { shards: 2 });
 
 async function own<T = Record<string, unknown>>(
   who: Person,

@@ -13,7 +13,7 @@ import { assertRefused } from '#test/messaging/conversing.ts';
 import { request, type Person } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 
-const host = await shareRestartedServer();
+const host = await shareRestartedServer({}, { shards: 2 });
 
 type Line = Readonly<Record<string, Record<string, unknown> | string>>;
 

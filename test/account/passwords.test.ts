@@ -11,7 +11,10 @@ import { request, type Person, type Reply } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 
-const host = await startConsoleServer({ PARLEY_RATE_LIMITS: '1', PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '5' });
+const host = await startConsoleServer(
+  { PARLEY_RATE_LIMITS: '1', PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '5' },
+  { shards: 2 },
+);
 const { server } = host;
 after(async () => await host.stop());
 

@@ -15,7 +15,7 @@ import { callControl } from '#test/support/control.ts';
 import { request, type Person, type Reply } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 
-const host = await startConsoleServer({ PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '1000' });
+const host = await startConsoleServer({ PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '1000' }, { shards: 2 });
 const { server } = host;
 after(async () => await host.stop());
 

@@ -35,7 +35,7 @@ describe('a call between two browsers', { skip: chromium === undefined && 'no Ch
     page.listen(0, '127.0.0.1');
     await once(page, 'listening');
     origin = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
-    server = await startServer({ environment: { PARLEY_ALLOWED_ORIGINS: origin } });
+    server = await startServer({ shards: 2, environment: { PARLEY_ALLOWED_ORIGINS: origin } });
     for (let count = 0; count < 2; count += 1) browsers.push(await Chromium.start(chromium as string, FLAGS));
   });
   after(async () => {

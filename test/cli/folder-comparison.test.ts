@@ -23,7 +23,7 @@ function joinCluster(folder: string, cluster: string): void {
 test('CLU-01 two folders with the same are alike, a person more in one is a difference, and other clusters are refused', async () => {
   const root = mkdtempSync(join(tmpdir(), 'parley-compare-'));
   const [one, other] = [join(root, 'one'), join(root, 'other')];
-  const server = await startServer({ folder: one });
+  const server = await startServer({ shards: 2, folder: one });
   await server.people('ann');
   await server.end('SIGTERM');
   cpSync(one, other, { recursive: true, filter: (path) => !path.endsWith('control.sock') });

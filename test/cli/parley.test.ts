@@ -3,9 +3,13 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { CommandError, UsageError } from '#src/cli/command-error.ts';
+import { readCommandLine } from '#src/cli/command-line.ts';
+import { openOffline } from '#src/cli/offline.ts';
+import { readConfig } from '#src/config.ts';
 import { FactorRemovals } from '#src/directory/factor-removals.ts';
 import { systemClock } from '#src/base/clock.ts';
-import { makeControlHandlers } from '#src/server/control/control-commands.ts';
+import { makeControlHandlers, type ControlCommand, type ControlForm } from '#src/server/control/control-commands.ts';
 import { listenForControl } from '#src/server/control/control-server.ts';
 import { Seeder } from '#src/server/seed.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
@@ -126,22 +130,35 @@ test('what is refused says why on standard error and exits with 1', async (conte
   await refused(['init', '--owner', 'other'], PASSWORD, 'This installation has an owner already.');
   await refused(['invite', 'owner'], '', 'This installation has an owner already.');
   await refused(['user', 'add', 'root'], PASSWORD, 'The username is taken.');
-  await refused(
-    ['user', 'add', 'Alice'],
-    PASSWORD,
-    'A field is missing or has a value that is not allowed. (username)',
-  );
-  await refused(['user', 'add', 'alice'], 'short', 'This password is too short; take 8 characters or more. (password)');
   await refused(['user', 'add', 'alice'], '', 'There is no password on standard input.');
   await refused(['user', 'add', 'alice'], 'x'.repeat(2000), 'Standard input holds more than a password.');
-  await refused(['user', 'block', 'nobody'], '', 'There is no person nobody.');
-  await refused(['user', 'reset', 'nobody'], '', 'There is no person nobody.');
-  await refused(['owner', 'reset', '--name', 'bob'], '', 'Name one of the owners with --name. Owners: root.');
-  await refused(
-    ['user', 'reset', 'root'],
-    '',
+  // What the command is told, it says: the rest is asked as it asks.
+  const connection = await openOffline(readConfig({ PARLEY_DATA: data, PARLEY_PASSWORD_MEMORY_KIB: '64' }), false);
+  const told = async <C extends ControlCommand>(command: C, form: ControlForm<C>, message: string) =>
+    await assert.rejects(
+      connection.call(command, form),
+      (error) => error instanceof CommandError && error.message === message,
+    );
+  const person = { password: PASSWORD, role: 'person' } as const;
+  await told(
+    'user.add',
+    { ...person, username: 'Alice' },
+    'A field is missing or has a value that is not allowed. (username)',
+  );
+  await told(
+    'user.add',
+    { ...person, username: 'alice', password: 'short' },
+    'This password is too short; take 8 characters or more. (password)',
+  );
+  await told('user.block', { username: 'nobody' }, 'There is no person nobody.');
+  await told('user.reset', { username: 'nobody' }, 'There is no person nobody.');
+  await told('owner.reset', { username: 'bob' }, 'Name one of the owners with --name. Owners: root.');
+  await told(
+    'user.reset',
+    { username: 'root' },
     'The password of an owner is reset on the host of the server, by the command parley owner reset.',
   );
+  await connection.close();
   const empty = join(folder, 'empty');
   mkdirSync(empty);
   const nothing = await parley(['user', 'add', 'alice', '--data', empty], PASSWORD);
@@ -179,23 +196,28 @@ test('a folder that a process without a control socket has is refused', async (c
 });
 
 test('wrong usage exits with 2 and says what is right', async () => {
-  const usage = async (words: string[], said: RegExp) => {
-    const ran = await parley(words);
-    assert.deepEqual([ran.status, ran.out], [2, '']);
-    assert.match(ran.said, said);
-  };
-  await usage(['dance'], /^parley: There is no command "dance"\. See: parley help\n$/);
-  await usage(['user'], /There is no command "user"/);
-  await usage(['user', 'add'], /^parley: Usage: parley user add NAME \[--data FOLDER\]\n$/);
-  await usage(['user', 'add', 'a', 'b'], /Usage: parley user add NAME/);
-  await usage(['init'], /Usage: parley init --owner NAME/);
-  await usage(['user', 'add', 'alice', '--password', 'x'], /Unknown option '--password'/);
-  await usage(['backup', '--out'], /argument missing/);
-  await usage(['invite', 'guest'], /Usage: parley invite owner/);
-  await usage(
-    ['seed', '--people', 'many', '--rooms', '1', '--members', '1', '--out', 'x'],
-    /--people takes a whole number, not "many"/,
-  );
+  const dance = await parley(['dance']);
+  const said = 'parley: There is no command "dance". See: parley help\n';
+  assert.deepEqual(dance, { status: 2, out: '', said });
+  const usage = (words: string[], message: RegExp) =>
+    assert.throws(
+      () => readCommandLine(words),
+      (error) => error instanceof UsageError && message.test(error.message),
+      words.join(' '),
+    );
+  usage(['dance'], /^There is no command "dance"\. See: parley help$/);
+  usage(['user'], /There is no command "user"/);
+  usage(['user', 'add'], /^Usage: parley user add NAME \[--data FOLDER\]$/);
+  usage(['user', 'add', 'a', 'b'], /Usage: parley user add NAME/);
+  usage(['init'], /Usage: parley init --owner NAME/);
+  usage(['user', 'add', 'alice', '--password', 'x'], /Unknown option '--password'/);
+  usage(['backup', '--out'], /argument missing/);
+  const invite = await parley(['invite', 'guest']);
+  assert.deepEqual([invite.status, invite.out], [2, '']);
+  assert.match(invite.said, /Usage: parley invite owner/);
+  const seed = await parley(['seed', '--people', 'many', '--rooms', '1', '--members', '1', '--out', 'x']);
+  assert.deepEqual([seed.status, seed.out], [2, '']);
+  assert.match(seed.said, /--people takes a whole number, not "many"/);
 });
 
 test('help names every command', async () => {
@@ -220,7 +242,7 @@ test('help names every command', async () => {
   ]) {
     assert.match(out, new RegExp(`^  parley ${command} `, 'm'));
   }
-  assert.equal((await parley([])).out, out);
+  assert.deepEqual(readCommandLine([]), readCommandLine(['help']));
 });
 
 test('on a running server: add, sign in, block, and the session ends', async (context) => {

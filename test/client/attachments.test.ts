@@ -13,7 +13,7 @@ import { attach } from '#test/messaging/attaching.ts';
 import { start } from '#test/messaging/conversing.ts';
 import { hastyTimers, makeHastyTimers } from './hasty-timers.ts';
 
-const { server, ada } = await shareServer(['ada']);
+const { server, ada } = await shareServer(['ada'], { shards: 2 });
 const room = await start(server, ada, 'room', [], 'Mine');
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 

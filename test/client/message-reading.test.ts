@@ -5,7 +5,7 @@ import { ParleyClient } from '#src/client/parley-client.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { until } from '#test/support/waiting.ts';
 
-const { server, alice, bob } = await shareServer(['alice', 'bob']);
+const { server, alice, bob } = await shareServer(['alice', 'bob'], { shards: 2 });
 
 async function signIn({ username, password }: { username: string; password: string }): Promise<ParleyClient> {
   const urls = { coordinatorUrl: server.coordinator, messagingUrl: server.messaging };

@@ -101,7 +101,7 @@ before(async () => {
     response.setHeader('content-type', path.endsWith('.js') ? 'text/javascript' : 'text/html').end(readFileSync(path));
   });
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
-  server = await startServer({ environment: { PARLEY_ALLOWED_ORIGINS: origin() } });
+  server = await startServer({ shards: 2, environment: { PARLEY_ALLOWED_ORIGINS: origin() } });
   ({ alice, bob } = await server.people('alice', 'bob'));
   printed = execFileSync('npm', ['run', '--silent', 'pack:client'], { cwd: ROOT, encoding: 'utf8' });
   const [tarball = ''] = printed.split('\n');

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
-import { connectToStream } from '#storage/stream/stream-connection.ts';
+import { FolderError } from '#storage/log/folder-error.ts';
+import { connectToStream, untilReached } from '#storage/stream/stream-connection.ts';
 import { makeCertificate } from '#test/support/certificate.ts';
 import { callControl } from '#test/support/control.ts';
 import { TestNats } from '#test/support/nats.ts';
@@ -65,7 +66,7 @@ describe('several hosts over TLS', { skip }, () => {
 
   async function start(name: string): Promise<TestServer> {
     const environment = { ...own, ...natsFiles, PARLEY_CLUSTER: secured };
-    const host = await startHost(nats, name, { environment });
+    const host = await startHost(nats, name, { environment, shards: 1 });
     hosts.push(host);
     return host;
   }
@@ -145,8 +146,8 @@ describe('several hosts over TLS', { skip }, () => {
     const slow = await TestNats.start(1, `jetstream { store_dir: "STORE" }\n${lame}`);
     const environment = { PARLEY_CLUSTER_CREDENTIALS_FILE: credentials };
     const [leads, follows] = [
-      await startHost(slow, 'one', { environment }),
-      await startHost(slow, 'two', { environment }),
+      await startHost(slow, 'one', { environment, shards: 1 }),
+      await startHost(slow, 'two', { environment, shards: 1 }),
     ];
     try {
       await untilRoleOf(follows, 'follows');
@@ -183,23 +184,26 @@ describe('several hosts over TLS', { skip }, () => {
   });
 
   it('CLU-01 a certificate that nobody vouches for, and credentials that NATS does not take, are refused in words', async () => {
-    const { PARLEY_CLUSTER_CREDENTIALS_FILE: shown, PARLEY_CLUSTER_CA_FILE: vouched } = natsFiles;
-    const cluster = { PARLEY_CLUSTER: secured, PARLEY_CLUSTER_CREDENTIALS_FILE: shown };
-    assert.match(await refusal(cluster), /certificate of the NATS server .+ PARLEY_CLUSTER_CA_FILE/);
     const wrong = file('wrong', 'parley:another-password');
     const refused = await refusal({
-      ...cluster,
-      PARLEY_CLUSTER_CA_FILE: vouched,
+      ...natsFiles,
+      PARLEY_CLUSTER: secured,
       PARLEY_CLUSTER_CREDENTIALS_FILE: wrong,
     });
     assert.match(refused, /does not take what PARLEY_CLUSTER_CREDENTIALS_FILE says/);
     assert.ok(!refused.includes('another-password'));
+    // The start of a host says what it is told here, as it does of the credentials.
+    const told = async (authoritiesFile: string | undefined, said: RegExp) =>
+      await assert.rejects(
+        untilReached({ urls: [secured], credentialsFile: credentials, authoritiesFile }),
+        (error) => error instanceof FolderError && said.test(error.message),
+      );
+    await told(undefined, /certificate of the NATS server .+ PARLEY_CLUSTER_CA_FILE/);
     const elsewhere = file('elsewhere.pem', makeCertificate(Date.now(), 30, ['nats.example.org']).certificate);
-    assert.match(await refusal({ ...cluster, PARLEY_CLUSTER_CA_FILE: elsewhere }), /certificate of the NATS server/);
+    await told(elsewhere, /certificate of the NATS server/);
     const address = await refusal({ ...natsFiles, PARLEY_CLUSTER: secured.replace('localhost', '127.0.0.1') });
     assert.match(address, /tls:\/\/ with a name that stands in their certificates/);
-    const missing = await refusal({ ...cluster, PARLEY_CLUSTER_CA_FILE: join(folder, 'nowhere.pem') });
-    assert.match(missing, /nowhere\.pem, the certificates for NATS, cannot be read/);
+    await told(join(folder, 'nowhere.pem'), /nowhere\.pem, the certificates for NATS, cannot be read/);
   });
 
   it('CLU-01 a server that other servers name is not asked: credentials go to those that the settings name', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { request, startServer, type TestServer } from '#test/support/server.ts';
+import { request, startServer, type ServerOptions, type TestServer } from '#test/support/server.ts';
 import type { TestNats } from '#test/support/nats.ts';
 import { until } from '#test/support/waiting.ts';
 
@@ -30,15 +30,18 @@ export async function startHost(
     environment,
     folder,
     output,
+    shards = 2,
   }: {
     readonly folder?: string;
     readonly environment?: Readonly<Record<string, string>>;
     /** Gets what it says, from before it is there. */
     readonly output?: string[];
+    readonly shards?: ServerOptions['shards'];
   } = {},
 ): Promise<TestServer> {
   return await startServer({
     ...(output === undefined ? {} : { output }),
+    shards,
     folder: folder ?? mkdtempSync(join(tmpdir(), 'parley-host-')),
     environment: { PARLEY_CLUSTER: nats.urls, PARLEY_HOST_ID: name, PARLEY_LOG_LEVEL: 'info', ...environment },
   });

@@ -35,7 +35,7 @@ const CONSOLE_PEOPLE: readonly string[] = ['viewer', 'administrator', 'owner', '
 
 let server: ConsoleServer;
 before(async () => {
-  server = await startConsoleServer();
+  server = await startConsoleServer({}, { shards: 2 });
 });
 after(async () => await server.stop());
 

@@ -22,7 +22,7 @@ const CANARY = {
 let host: ConsoleServer;
 const issued: string[] = [];
 before(async () => {
-  host = await startConsoleServer({ PARLEY_LOG_LEVEL: 'debug', PARLEY_DEBUG_HOOKS: '1' });
+  host = await startConsoleServer({ PARLEY_LOG_LEVEL: 'debug', PARLEY_DEBUG_HOOKS: '1' }, { shards: 2 });
 });
 after(async () => await host.stop());
 

@@ -9,7 +9,7 @@ interface Page {
 }
 
 test('RED-03 RED-10 no page of client sessions names anybody to a vendor, in its items, its names or its cursor', async (t) => {
-  const host = await startConsoleServer();
+  const host = await startConsoleServer({}, { shards: 2 });
   t.after(async () => await host.stop());
   const { call, server } = host;
   const people = ['heron', 'ibis', 'kestrel'];
@@ -49,7 +49,7 @@ test('RED-03 RED-10 no page of client sessions names anybody to a vendor, in its
 });
 
 test('DIR-01 the list of people is searched and ordered by the server, page by page', async (t) => {
-  const host = await startConsoleServer();
+  const host = await startConsoleServer({}, { shards: 2 });
   t.after(async () => await host.stop());
   const { call } = host;
   const named = { heron: 'Zoë Heron', ibis: 'Ада Heron', kestrel: 'Bea Kestrel' };

@@ -28,10 +28,13 @@ export interface ConsoleServer {
   stop(): Promise<void>;
 }
 
-export async function startConsoleServer(environment: Readonly<Record<string, string>> = {}): Promise<ConsoleServer> {
+export async function startConsoleServer(
+  environment: Readonly<Record<string, string>> = {},
+  { shards = 1 }: Pick<ServerOptions, 'shards'> = {},
+): Promise<ConsoleServer> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
   const callers = await plantCallers(folder);
-  const server = await startServer({ folder, environment });
+  const server = await startServer({ folder, environment, shards });
   return {
     server,
     callers,
@@ -64,10 +67,13 @@ export interface RestartedServer {
 }
 
 /** Starts it; it ends with the file's last test. Awaited before the first one. */
-export async function shareRestartedServer(environment: ServerOptions['environment'] = {}): Promise<RestartedServer> {
+export async function shareRestartedServer(
+  environment: ServerOptions['environment'] = {},
+  { shards = 1 }: Pick<ServerOptions, 'shards'> = {},
+): Promise<RestartedServer> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
   const callers = await plantCallers(folder);
-  let server = await startServer({ folder, environment });
+  let server = await startServer({ folder, environment, shards });
   const end = async (signal: NodeJS.Signals) => {
     await server.end(signal);
     const { problems } = await checkFolder(folder);
@@ -88,7 +94,7 @@ export async function shareRestartedServer(environment: ServerOptions['environme
     async restart(signal = 'SIGTERM', meanwhile?) {
       await end(signal);
       await meanwhile?.();
-      server = await startServer({ folder, environment });
+      server = await startServer({ folder, environment, shards });
       return server;
     },
   };

@@ -9,7 +9,7 @@ import { startConsoleServer, type ConsoleServer } from './console-server.ts';
 
 let host: ConsoleServer;
 before(async () => {
-  host = await startConsoleServer({ PARLEY_LOG_LEVEL: 'debug', PARLEY_DEBUG_HOOKS: '1' });
+  host = await startConsoleServer({ PARLEY_LOG_LEVEL: 'debug', PARLEY_DEBUG_HOOKS: '1' }, { shards: 2 });
 });
 after(async () => await host.stop());
 

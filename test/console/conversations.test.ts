@@ -6,7 +6,7 @@ import { request, type Person } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { shareRestartedServer } from './console-server.ts';
 
-const site = await shareRestartedServer();
+const site = await shareRestartedServer({}, { shards: 2 });
 const NAMES = ['amy', 'bea', 'cid', 'dan', 'eve', 'fay', 'gus', 'hal'] as const;
 let people: Record<(typeof NAMES)[number], Person>;
 before(async () => {

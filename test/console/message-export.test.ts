@@ -19,7 +19,7 @@ let someone: Person;
 let room: string;
 before(async () => {
   // Far less than an export may take: the deadline of requests is not that of streams.
-  host = await startConsoleServer({ PARLEY_REQUEST_SECONDS: '1' });
+  host = await startConsoleServer({ PARLEY_REQUEST_SECONDS: '1' }, { shards: 2 });
   const session = await host.server.signIn('someone', CALLER_PASSWORD);
   someone = { username: 'someone', password: CALLER_PASSWORD, session };
   const form = { kind: 'room', title: 'exported', participants: ['viewer'] };

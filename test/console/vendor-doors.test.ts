@@ -14,7 +14,7 @@ let token: string;
 /** The token in each of the ways in which somebody might try it. */
 let shown: Record<string, string>[];
 before(async () => {
-  host = await startConsoleServer();
+  host = await startConsoleServer({}, { shards: 2 });
   token = (host.callers.vendor_active['authorization'] as string).slice('Bearer '.length);
   shown = [{ authorization: `Bearer ${token}` }, { 'x-admin-token': token }];
 });

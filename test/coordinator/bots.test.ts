@@ -15,7 +15,7 @@ import { HandClock, START, temporaryFolder } from './coordinator-fixture.ts';
 
 let running: ConsoleServer;
 before(async () => {
-  running = await startConsoleServer();
+  running = await startConsoleServer({ shards: 2 });
 });
 after(async () => await running.stop());
 

@@ -50,7 +50,7 @@ before(async () => {
   const file = join(folder, 'certificate.pem');
   writeFileSync(file, certificate);
   const environment = { NODE_EXTRA_CA_CERTS: file, PARLEY_ALLOW_PRIVATE_TARGETS: 'true', PARLEY_DEBUG_HOOKS: '1' };
-  running = await startConsoleServer({ environment: { ...environment, PARLEY_LOG_LEVEL: 'warn' } });
+  running = await startConsoleServer({ shards: 2, environment: { ...environment, PARLEY_LOG_LEVEL: 'warn' } });
   people = await running.server.people('ann', 'ben', 'cid');
 });
 after(async () => {

@@ -20,7 +20,7 @@ let running: ConsoleServer;
 let alice: Person;
 before(async () => {
   const environment = { PARLEY_SERVICE_TOKENS: JSON.stringify({ messaging: TOKEN, calendar: OTHER }) };
-  running = await startConsoleServer({ environment });
+  running = await startConsoleServer({ shards: 2, environment });
   alice = await running.server.person('alice');
 });
 after(async () => await running.stop());

@@ -126,7 +126,7 @@ class Campaign {
 
   async #start(): Promise<TestServer> {
     const environment = Object.assign({}, ENVIRONMENT, ...this.#all.map((part) => part.environment)) as object;
-    return await startServer({ folder: this.#folder, environment: { ...environment } });
+    return await startServer({ shards: 2, folder: this.#folder, environment: { ...environment } });
   }
 
   /** All parts at once, until the kill. How long that was. */

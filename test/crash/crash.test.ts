@@ -37,7 +37,7 @@ test('killed at any moment, the server keeps what it acknowledged: messages, fil
 });
 
 test('a lost, a moved and a foreign message are found', async (t) => {
-  const server = await startServer();
+  const server = await startServer({ shards: 2 });
   t.after(async () => await server.stop());
   const people = await server.people('ann', 'ben');
   const form = { kind: 'direct', participants: ['ben'] };

@@ -26,6 +26,7 @@ import { request, startServer, type Person } from '#test/support/server.ts';
 import { deadline, PATIENCE_MILLIS } from '#test/support/waiting.ts';
 import { attach, download, upload } from '../messaging/attaching.ts';
 import { say, start } from '../messaging/conversing.ts';
+import { programOf } from '#test/support/program.ts';
 import { freePort } from '#test/support/real-program.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -37,7 +38,8 @@ execFileSync('mkdir', [backups]);
 
 /** The parley command as the script and the operator have it: a program by its name. */
 const command = join(folder, 'parley');
-writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${ROOT}src/cli/parley.ts' "$@"\n`);
+const program = [process.execPath, ...programOf(new URL('../../src/cli/parley.ts', import.meta.url))];
+writeFileSync(command, `#!/bin/sh\nexec ${program.map((word) => `'${word}'`).join(' ')} "$@"\n`);
 chmodSync(command, 0o755);
 
 /** One run of the script of parley-backup.timer; the backup that it made. */
@@ -70,7 +72,7 @@ test('a host is lost and comes back from its backup, and clients are told by the
     PARLEY_MESSAGING_PORT: String(await freePort()),
     PARLEY_CALENDAR_PORT: String(await freePort()),
   };
-  let server = await startServer({ folder: data, environment: ports });
+  let server = await startServer({ shards: 2, folder: data, environment: ports });
   t.after(async () => await server.stop());
   const { ada, bob, cyd } = await server.people('ada', 'bob', 'cyd');
   const room = await start(server, ada, 'room', ['bob'], 'Room');
@@ -111,7 +113,7 @@ test('a host is lost and comes back from its backup, and clients are told by the
     const { status, stderr, stdout } = spawnSync(command, words, { encoding: 'utf8' });
     assert.equal(status, 0, `${words.join(' ')}: ${stdout}${stderr}`);
   }
-  server = await startServer({ folder: data, environment: ports });
+  server = await startServer({ shards: 2, folder: data, environment: ports });
 
   // Whoever was signed in is told so, and signs in again. An app that is opened looks at once.
   client.wake();

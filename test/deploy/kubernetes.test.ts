@@ -112,7 +112,7 @@ function addTestsOfTheFiles(): void {
     });
 
     it('have the ports of the server, and paths that answer on them', async (t) => {
-      const server = await startServer();
+      const server = await startServer({ shards: 2 });
       t.after(async () => await server.stop());
       const { livenessProbe, ports = [], readinessProbe, startupProbe } = containerOf('parley');
       const services = { coordinator: server.coordinator, messaging: server.messaging, calendar: server.calendar };

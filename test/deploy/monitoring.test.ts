@@ -136,7 +136,7 @@ test(
     skip: unlessInstalled('prometheus', ['--version']),
   },
   async (t) => {
-    const server = await startServer();
+    const server = await startServer({ shards: 2 });
     t.after(async () => await server.stop());
     const { ada } = await server.people('ada', 'bob');
     const chat = await server.api<{ id: string }>(ada, 'POST', '/v1/conversations', {

@@ -37,6 +37,7 @@ function run(t: TestContext, program: string): { child: ChildProcess; line: () =
 
 test('the README’s tour signs in through a provider', async (t) => {
   const { console, server, stop } = await startConsoleServer({
+    shards: 2,
     environment: { PARLEY_ALLOW_PRIVATE_TARGETS: '127.0.0.1' },
   });
   t.after(stop);

@@ -32,7 +32,7 @@ export interface FuzzReport {
 
 /** Fuzzes a server of its own for so many seconds; the report says what was wrong. */
 export async function runFuzz(options: { seconds: number; seed: number }): Promise<FuzzReport> {
-  const running = await startConsoleServer({ environment: ENVIRONMENT });
+  const running = await startConsoleServer({ shards: 2, environment: ENVIRONMENT });
   const campaign = new FuzzCampaign(running, options.seed);
   try {
     return await campaign.run(options.seconds);

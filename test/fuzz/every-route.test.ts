@@ -14,7 +14,7 @@ const ROUNDS = 6;
 /** Faults that are shown; the first says most. */
 const SHOWN = 10;
 
-const server = await startConsoleServer({ PARLEY_SESSION_SECONDS: '86400' });
+const server = await startConsoleServer({ PARLEY_SESSION_SECONDS: '86400' }, { shards: 2 });
 after(async () => await server.stop());
 
 test(`ERR-01 every route of SCIM answers by its own statement, in the form of SCIM (SEED=${SEED})`, async () => {

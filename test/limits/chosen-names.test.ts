@@ -20,7 +20,7 @@ function nameBeside(victim: string): string {
 }
 
 test('ERR-06 a name that is chosen to share a colleague’s bucket throttles nobody but itself', async (t) => {
-  const server = await startServer({ environment: { PARLEY_RATE_LIMITS: '0.05' } });
+  const server = await startServer({ shards: 2, environment: { PARLEY_RATE_LIMITS: '0.05' } });
   t.after(() => server.stop());
   const eve = nameBeside('victor');
   const people: Record<string, Awaited<ReturnType<typeof server.people>>[string]> = await server.people('victor', eve);

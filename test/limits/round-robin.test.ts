@@ -131,7 +131,7 @@ for (const [door, path] of [
   ['calendar', '/v1/calendars'],
 ] as const)
   test(`requests of others to the ${door} are answered among those that one person sent beside them`, async () => {
-    const server = await startServer();
+    const server = await startServer({ shards: 2 });
     try {
       const names = Array.from({ length: 8 }, (_, at) => `other-${at}`);
       const people: Readonly<Record<string, Person>> = await server.people('eve', ...names);

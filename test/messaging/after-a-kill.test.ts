@@ -19,7 +19,7 @@ const checks = new Map<string, Promise<Check>>();
 const servers: TestServer[] = [];
 
 before(async () => {
-  const first = await startServer();
+  const first = await startServer({ shards: 2 });
   servers.push(first);
   for (const [name, prepare] of cases) {
     const preparation = prepare(first);
@@ -28,7 +28,7 @@ before(async () => {
     await Promise.allSettled([preparation]);
   }
   await first.end('SIGKILL');
-  servers.push(await startServer({ folder: first.folder }));
+  servers.push(await startServer({ shards: 2, folder: first.folder }));
 });
 after(async () => {
   // The first one takes the folder away.

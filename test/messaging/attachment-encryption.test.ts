@@ -37,7 +37,7 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
   const picture = await sharp({ create: { width: 400, height: 400, channels: 3, background: 'red' } })
     .png()
     .toBuffer();
-  const open = await startServer({ folder });
+  const open = await startServer({ shards: 2, folder });
   t.after(() => open.stop());
   const { ada } = await open.people('ada', 'ben');
   const room = await start(open, ada, 'room', [], 'Mine');
@@ -48,7 +48,7 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
   assert.equal(existsSync(blobPath(folder, contentHashOf(before))), true);
   await open.stop();
 
-  const sealing = await startServer({ folder, environment: { PARLEY_MASTER_KEY: MASTER_KEY } });
+  const sealing = await startServer({ shards: 2, folder, environment: { PARLEY_MASTER_KEY: MASTER_KEY } });
   t.after(() => sealing.stop());
   const her = await again(sealing, ada);
   await until(() => !existsSync(blobPath(folder, contentHashOf(before))), 'the old content to be sealed');
@@ -87,7 +87,7 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
   await sealing.stop();
   assert.deepEqual((await checkFolder(folder)).problems, []);
 
-  const locked = await startServer({ folder });
+  const locked = await startServer({ shards: 2, folder });
   t.after(() => locked.stop());
   const here = await again(locked, ada);
   for (const id of [old, fresh]) assertRefused(await download(locked, here, id, room.id), 503, 'encryption_locked');
@@ -102,7 +102,7 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
   assert.equal((await attach(locked, here, room.id, old)).status, 201);
   await locked.stop();
 
-  const last = await startServer({ folder, environment: { PARLEY_MASTER_KEY: MASTER_KEY } });
+  const last = await startServer({ shards: 2, folder, environment: { PARLEY_MASTER_KEY: MASTER_KEY } });
   t.after(() => last.stop());
   const atLast = await again(last, ada);
   assert.equal((await append(last, atLast, half, 5, Buffer.from('later'))).status, 204);
@@ -115,7 +115,7 @@ test('ATT-01 turning encryption on seals what is there and what comes; a locked 
 });
 
 test('an owner’s enabling, locking and unlocking reach every thread, and the coverage counts files', async (t) => {
-  const { server, console: ask, stop } = await startConsoleServer();
+  const { server, console: ask, stop } = await startConsoleServer({ shards: 2 });
   t.after(stop);
   const { ada } = await server.people('ada');
   const room = await start(server, ada, 'room', [], 'Mine');

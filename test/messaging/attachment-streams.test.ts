@@ -68,7 +68,7 @@ for (const [name, environment] of [
   ['sealed', { PARLEY_MASTER_KEY: randomBytes(32).toString('hex') }],
 ] as const) {
   test(`ATT-01 2 GiB go up and down in constant memory, ${name}`, { skip }, async (context) => {
-    const server = await startServer({ environment: { ...environment, PARLEY_BIG: undefined } });
+    const server = await startServer({ shards: 2, environment: { ...environment, PARLEY_BIG: undefined } });
     context.after(() => server.stop());
     const { ada } = await server.people('ada');
     const { id: room } = await start(server, ada, 'room', [], 'Mine');

@@ -18,6 +18,7 @@ import { assertRefused, assertUsedUp, start } from './conversing.ts';
 const clamd = await startClamd();
 const MIB = 1024 * 1024;
 const { server, ada, bob } = await shareServer(['ada', 'bob'], {
+  shards: 2,
   environment: {
     PARLEY_ATTACHMENT_BYTES_MAX: String(300 * MIB),
     PARLEY_ATTACHMENT_QUOTA_BYTES: String(600 * MIB),
@@ -250,6 +251,7 @@ function residentMiB(pid: number): number {
 
 test('types are limited by what is inside, and a virus scanner that is on has to be heard', async (context) => {
   const guarded = await startServer({
+    shards: 2,
     environment: { PARLEY_ATTACHMENT_TYPES: 'image/*,text/plain', PARLEY_CLAMD_ADDRESS: clamd.address },
   });
   context.after(() => guarded.stop());

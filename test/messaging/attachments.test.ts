@@ -11,7 +11,7 @@ import { until } from '#test/support/waiting.ts';
 import { append, attach, begin, download, fetchBytes, idOf, tus, upload } from './attaching.ts';
 import { assertRefused, post, start } from './conversing.ts';
 
-const { server, ada, bob, eve } = await shareServer(['ada', 'bob', 'eve']);
+const { server, ada, bob, eve } = await shareServer(['ada', 'bob', 'eve'], { shards: 2 });
 const room = await start(server, ada, 'room', ['bob'], 'Files');
 const other = await start(server, bob, 'room', ['eve'], 'Elsewhere');
 

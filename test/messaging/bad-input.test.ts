@@ -10,7 +10,7 @@ import { connect } from '#test/support/socket.ts';
 import { assertRefused, post, start } from './conversing.ts';
 import { headOf, RawConnection, sendRaw } from './raw-http.ts';
 
-const { server, alice, bob } = await shareServer(['alice', 'bob']);
+const { server, alice, bob } = await shareServer(['alice', 'bob'], { shards: 2 });
 const { id: room } = await start(server, alice, 'room', ['bob']);
 await post(server, alice, room, { kind: 'text', body: 'the one message' });
 
@@ -380,7 +380,7 @@ test('MSG-03 MSG-04 posts that were pipelined or cut off are settled by repeatin
 });
 
 test('ERR-07 a body that does not arrive in time is dropped with its connection, and stores nothing', async (t) => {
-  const own = await startServer({ environment: { PARLEY_REQUEST_SECONDS: '1' } });
+  const own = await startServer({ shards: 2, environment: { PARLEY_REQUEST_SECONDS: '1' } });
   t.after(() => own.stop());
   const person = await own.person('alice');
   const { id } = await start(own, person, 'room', []);

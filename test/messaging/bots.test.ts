@@ -21,7 +21,7 @@ let running: ConsoleServer;
 let people: Record<'alice' | 'bob', Person>;
 let seats: BotSeats;
 before(async () => {
-  running = await startConsoleServer();
+  running = await startConsoleServer({ shards: 2 });
   people = await running.server.people('alice', 'bob');
   seats = new BotSeats(running, people.alice);
 });

@@ -5,7 +5,7 @@ import type { Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { anotherDevice, assertRefused, post, start } from './conversing.ts';
 
-const { server, ann, dee } = await shareServer(['ann', 'dee']);
+const { server, ann, dee } = await shareServer(['ann', 'dee'], { shards: 2 });
 
 async function take(who: Person, to: string, call: string, step: string, body: object): Promise<void> {
   const reply = await server.api(who, 'POST', '/v1/signal', { to, kind: 'call', step, call, seq: 1, body });

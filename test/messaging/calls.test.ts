@@ -19,6 +19,7 @@ let attempts = 0;
 
 before(async () => {
   server = await startServer({
+    shards: 2,
     environment: {
       // Longer than a busy machine takes from a ring to an answer, and to restart a shard.
       PARLEY_RING_SECONDS: '4',

@@ -15,7 +15,7 @@ interface Changes {
   watermarks: { user: string; delivered: number; read: number }[];
 }
 
-const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory']);
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory'], { shards: 2 });
 
 async function changes(who: Person, id: string, afterRev: number): Promise<Changes> {
   const reply = await server.api<Changes>(who, 'GET', `/v1/conversations/${id}/changes?after_rev=${afterRev}`);

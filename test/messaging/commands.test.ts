@@ -24,7 +24,7 @@ let running: ConsoleServer;
 let people: Record<'alice' | 'bob' | 'carol', Person>;
 let seats: BotSeats;
 before(async () => {
-  running = await startConsoleServer();
+  running = await startConsoleServer({ shards: 2 });
   people = await running.server.people('alice', 'bob', 'carol');
   seats = new BotSeats(running, people.alice);
 });

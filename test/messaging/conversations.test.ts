@@ -9,7 +9,7 @@ import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { addPeople, assertRefused, allHeardUpTo, heardUpTo, post, say, start } from './conversing.ts';
 
-const { server, alice, bob, carol, mallory } = await shareServer(['alice', 'bob', 'carol', 'mallory']);
+const { server, alice, bob, carol, mallory } = await shareServer(['alice', 'bob', 'carol', 'mallory'], { shards: 2 });
 await addPeople(
   server,
   Array.from({ length: 20 }, (_, n) => `p${n + 1}`),

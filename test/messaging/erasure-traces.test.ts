@@ -18,7 +18,7 @@ import { searchAll } from './searching.ts';
 const LANES = 4;
 const byText = (one: string, other: string) => (one < other ? -1 : Number(one > other));
 
-const scene = await shareRestartedServer();
+const scene = await shareRestartedServer({}, { shards: 2 });
 const { ask, folder } = scene;
 let { server } = scene;
 const { alice, bob, carol } = await server.people('alice', 'bob', 'carol');

@@ -7,7 +7,7 @@ import { connect } from '#test/support/socket.ts';
 import { attach, download, upload } from './attaching.ts';
 import { assertRefused, post, say, start } from './conversing.ts';
 
-const { server, alice, bob, carol, mallory } = await shareServer(['alice', 'bob', 'carol', 'mallory']);
+const { server, alice, bob, carol, mallory } = await shareServer(['alice', 'bob', 'carol', 'mallory'], { shards: 2 });
 
 const room = async (people: readonly string[]) => (await start(server, alice, 'room', people)).id;
 const forward = (conversation: string, seq: number, more: object = {}) => ({

@@ -28,7 +28,7 @@ interface Inbox {
   sync: string;
 }
 
-const { server, alice } = await shareServer(['alice']);
+const { server, alice } = await shareServer(['alice'], { shards: 2 });
 
 async function inbox(who: Person, query: Record<string, string | number> = {}): Promise<Inbox> {
   const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();

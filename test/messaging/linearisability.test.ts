@@ -9,7 +9,7 @@ import type { Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { post, start } from './conversing.ts';
 
-const { server, ann, dee } = await shareServer(['ann', 'dee']);
+const { server, ann, dee } = await shareServer(['ann', 'dee'], { shards: 2 });
 
 const LANES = 4;
 /** Who acts at once in a conversation, and how often each. */

@@ -37,7 +37,7 @@ after(() => {
 const link = (path: string) => `http://127.0.0.1:${portOf(pages.address())}${path}`;
 
 const environment = { PARLEY_LINK_PREVIEWS: 'on', PARLEY_ALLOW_PRIVATE_TARGETS: 'true' };
-const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory'], { environment });
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory'], { shards: 2, environment });
 const room = async () => (await start(server, alice, 'room', ['bob'])).id;
 const stored = async (id: string, seq: number) =>
   (await server.api<Message>(bob, 'GET', `/v1/conversations/${id}/messages/${seq}`)).body;
@@ -159,7 +159,7 @@ test('nothing is fetched where previews are off, nor from private addresses unle
     [{ PARLEY_ALLOW_PRIVATE_TARGETS: 'true' }, undefined],
     [{ PARLEY_LINK_PREVIEWS: 'on' }, 'refused'],
   ] as const) {
-    const other = await startServer({ environment: environmentOff });
+    const other = await startServer({ shards: 2, environment: environmentOff });
     try {
       const { carol } = await other.people('carol');
       const { id } = await start(other, carol, 'room', []);

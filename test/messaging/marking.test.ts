@@ -7,7 +7,7 @@ import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { anotherDevice, assertRefused, heardUpTo, post, say, start } from './conversing.ts';
 
-const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory']);
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory'], { shards: 2 });
 
 const room = async () => (await start(server, alice, 'room', ['bob'])).id;
 const path = (id: string, rest: string) => `/v1/conversations/${id}${rest}`;

@@ -12,7 +12,7 @@ let running: ConsoleServer;
 let people: Record<'anna' | 'boris' | 'clara' | 'denis', Person>;
 
 before(async () => {
-  running = await startConsoleServer();
+  running = await startConsoleServer({ shards: 2 });
   people = await running.server.people('anna', 'boris', 'clara', 'denis');
 });
 after(async () => await running.stop());

@@ -8,7 +8,7 @@ import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { addPeople, assertRefused, post, say, start } from './conversing.ts';
 
-const { server, alice, bob, carol, mallory } = await shareServer(['alice', 'bob', 'carol', 'mallory']);
+const { server, alice, bob, carol, mallory } = await shareServer(['alice', 'bob', 'carol', 'mallory'], { shards: 2 });
 
 const room = async (people: readonly string[] = ['bob', 'carol']) => (await start(server, alice, 'room', people)).id;
 const at = (username: string, offset: number): Mention => ({ username, offset, length: username.length + 1 });

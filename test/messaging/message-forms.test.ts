@@ -5,7 +5,7 @@ import { shareServer } from '#test/support/shared-server.ts';
 import { upload } from './attaching.ts';
 import { assertRefused, post, start } from './conversing.ts';
 
-const { server, alice } = await shareServer(['alice', 'bob']);
+const { server, alice } = await shareServer(['alice', 'bob'], { shards: 2 });
 const { id } = await start(server, alice, 'room', ['bob']);
 const attachment = await upload(server, alice, Buffer.from('abc'), 'a.png');
 

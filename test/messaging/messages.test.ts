@@ -16,7 +16,7 @@ import { anotherDevice, assertRefused, heardUpTo, post, say, start } from './con
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const OUTCOME = { result: 'completed', duration: 12.5, flags: ['video'] };
 
-const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory']);
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory'], { shards: 2 });
 
 interface Changes {
   readonly complete: boolean;
@@ -350,7 +350,7 @@ test('MSG-12 a page is bounded: a limit beyond 200, or a query that says two thi
 
 test('SUR-01 FRM-04 of signals and frames no byte is in the data folder, while of a message there is', async (t) => {
   const folder = temporaryFolder(t);
-  const own = await startServer({ folder });
+  const own = await startServer({ shards: 2, folder });
   t.after(() => own.end('SIGKILL'));
   const people = await own.people('alice', 'bob');
   const { id } = await start(own, people.alice, 'direct', ['bob']);

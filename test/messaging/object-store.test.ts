@@ -35,7 +35,7 @@ let ask: AskConsole;
 let ada: Person;
 let room: { readonly id: string };
 if (skip === false) {
-  server = await startServer({ folder, environment: NEAR });
+  server = await startServer({ shards: 2, folder, environment: NEAR });
   ask = consoleOf(server, token);
   ({ ada } = await server.people('ada'));
   room = await start(server, ada, 'room', [], 'Files');
@@ -46,7 +46,7 @@ after(async () => {
 });
 
 async function restart(): Promise<void> {
-  server = await startServer({ folder, environment: NEAR });
+  server = await startServer({ shards: 2, folder, environment: NEAR });
   ask = consoleOf(server, token);
   ada = { ...ada, session: await server.signIn('ada', ada.password) };
 }
@@ -204,8 +204,9 @@ test(
     assertRefused(await download(server, ada, id, room.id), 404, 'attachment_not_found');
     await posted(bytes);
     assert.deepEqual((await download(server, ada, id, room.id)).bytes, bytes);
-    await until(async () => (await swift.objects()).length === 7, 'the content to be in the store again', LONG);
+    await until(() => !isOnDisk(bytes), 'the content to be in the store again', LONG);
     await settled(7);
+    assert.equal((await swift.objects()).length, 7);
     assert.deepEqual((await download(server, ada, id, room.id)).bytes, bytes);
     await swift.stop();
     assertRefused(await download(server, ada, id, room.id), 503, 'object_store_unavailable');
@@ -226,10 +227,13 @@ test(
   async () => {
     const contents = Array.from({ length: 6 }, (_, index) => randomBytes(index === 0 ? 33 * 1024 * 1024 : 30_000));
     const kept: string[] = [];
+    let longest: number | undefined;
     for (const bytes of contents) {
       const reply = await sendWhole(server, ada, bytes);
       const id = reply.headers.get('location')?.split('/').at(-1) ?? '';
-      assert.equal((await attach(server, ada, room.id, id)).status, 201);
+      const sent = await attach(server, ada, room.id, id);
+      assert.equal(sent.status, 201);
+      longest ??= sent.body.seq;
       kept.push(id);
     }
     await until(async () => (await swift.unfinished()) > 0, 'an upload in parts to be under way');
@@ -247,6 +251,9 @@ test(
     const report = await callControl(folder, 'backup', { out });
     assert.deepEqual([report['attachments'], report['attachments_in_object_store']], [0, 13]);
     await rm(out, { recursive: true, force: true });
+    // The tests below move all that there is, over and over: one that comes in parts is enough.
+    assert.equal((await server.api(ada, 'DELETE', `/v1/conversations/${room.id}/messages/${longest}`)).status, 200);
+    await settled(12);
   },
 );
 
@@ -258,9 +265,9 @@ test(
     assert.equal(swift.holds(needle), true);
     const key = { master_key: MASTER_KEY };
     assert.equal((await ask('POST', '/encryption/enable', key)).status, 200);
-    const sealed = async () => (await readMetric(server, 'parley_attachments_contents'))['sealed'] === 13;
+    const sealed = async () => (await readMetric(server, 'parley_attachments_contents'))['sealed'] === 12;
     await until(sealed, 'all contents to be sealed', LONG);
-    await settled(13);
+    await settled(12);
     assert.equal(swift.holds(needle), false);
     for (const name of await swift.objects())
       assert.equal((await swift.bytes(name)).subarray(0, 8).toString(), 'PARLEYB1', name);
@@ -269,7 +276,7 @@ test(
     assert.deepEqual([read.status, read.bytes.equals(long.subarray(65_530, 9_437_191))], [206, true]);
     const fresh = randomBytes(70_000);
     const { id } = await posted(fresh);
-    await settled(14);
+    await settled(13);
     assert.equal(swift.holds(fresh.subarray(1_000, 1_100)), false);
     assert.deepEqual((await download(server, ada, id, room.id)).bytes, fresh);
     assert.equal((await ask('POST', '/encryption/lock')).status, 200);
@@ -288,7 +295,7 @@ test(
     const kept = randomBytes(70_000);
     const known = await swift.objects();
     const told = await posted(kept);
-    await settled(15);
+    await settled(14);
     const [name = ''] = (await swift.objects()).filter((one) => !known.includes(one));
     const right = await swift.bytes(name);
     const put = async (body: Buffer) =>
@@ -304,7 +311,7 @@ test(
     assert.deepEqual((await download(server, ada, told.id, room.id)).bytes, kept);
     assert.equal((await server.api(ada, 'DELETE', `/v1/conversations/${room.id}/messages/${told.seq}`)).status, 200);
     await until(async () => (await figure('contents')) === 0, 'nothing to be left in the store', LONG);
-    await until(async () => (await figure('removals_waiting')) === 14, 'its object to be gone', LONG);
+    await until(async () => (await figure('removals_waiting')) === 13, 'its object to be gone', LONG);
     await swift.stop();
     for (const [{ id }, bytes] of [
       [old, before],

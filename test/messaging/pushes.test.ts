@@ -43,7 +43,7 @@ before(async () => {
     PARLEY_FCM_URL: provider.url,
     PARLEY_RATE_LIMITS: '0',
   };
-  ({ server, console, stop } = await startConsoleServer({ environment }));
+  ({ server, console, stop } = await startConsoleServer({ shards: 2, environment }));
   ({ ann, ben } = await server.people('ann', 'ben'));
   ({ id: direct } = await start(server, ann, 'direct', ['ben']));
 });
@@ -382,7 +382,7 @@ test('an address that is nobody’s any more is removed', async () => {
 });
 
 test('hostile and malformed registrations are refused with the field to blame', async () => {
-  const strict = await startServer();
+  const strict = await startServer({ shards: 2 });
   try {
     const eve = await strict.person('eve');
     const put = async (body: unknown): Promise<Reply> => await strict.api(eve, 'PUT', '/v1/push', body);
@@ -450,7 +450,7 @@ test('APNs is set up in the console, pushes at once, and waits while the vault i
 test('one push for each message and device across the death of shards and of the server', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
   const settings = { folder, environment: { ...environment, PARLEY_DEBUG_HOOKS: '1' } };
-  let running = await startServer(settings);
+  let running = await startServer({ ...settings, shards: 2 });
   try {
     const { dan, eli } = await running.people('dan', 'eli');
     const { id } = await start(running, dan, 'direct', ['eli']);
@@ -482,7 +482,7 @@ test('one push for each message and device across the death of shards and of the
       if (asked.path === path) taken.push(subscription.read(asked.body)['seq'] as number);
       return { status: 201 };
     };
-    running = await startServer(settings);
+    running = await startServer({ ...settings, shards: 2 });
     await pushed(subscription, heard + 3);
     // What would be doubled would be so by the decision after the restart, which is behind this one.
     const mark = await until(async () => {

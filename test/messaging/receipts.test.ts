@@ -12,7 +12,7 @@ interface Watermark {
   read: number;
 }
 
-const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory']);
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory'], { shards: 2 });
 
 /** A room of alice and bob in which alice has posted this many messages. */
 async function roomWith(messages: number): Promise<string> {

@@ -18,7 +18,7 @@ import { searchAll } from './searching.ts';
 const LANES = 4;
 const DAY_MILLIS = 86_400_000;
 
-const scene = await shareRestartedServer();
+const scene = await shareRestartedServer({}, { shards: 2 });
 const { ask, callers, folder } = scene;
 let { server } = scene;
 const { alice, bob } = await server.people('alice', 'bob');
@@ -27,14 +27,26 @@ async function again(signal?: NodeJS.Signals, meanwhile?: () => Promise<void>): 
   server = await scene.restart(signal, meanwhile);
 }
 
-/** A room with forty messages of alice and bob by turns that are a day old, and three new ones. */
-async function agedRoom(): Promise<string> {
+/** A room with forty messages of alice and bob by turns. */
+async function fullRoom(): Promise<string> {
   const { id } = await start(server, alice, 'room', ['bob'], 'Aged');
   for (let n = 1; n <= 40; n += 1) await say(server, n % 2 === 1 ? alice : bob, id, `herring ${n}`, `m-${n}`);
-  await again('SIGTERM', async () => await age(folder, LANES, { conversation: id, upTo: 40, millis: DAY_MILLIS }));
-  for (let n = 41; n <= 43; n += 1) await say(server, bob, id, `herring ${n}`);
   return id;
 }
+
+// One restart makes the messages of three rooms a day older; in two of them three more are said since.
+const files = await start(server, alice, 'room', ['bob'], 'Files');
+const attachment = await upload(server, bob, Buffer.from('the file of bob'), 'bob.txt');
+const posted = await attach(server, bob, files.id, attachment);
+const mentions = [{ username: 'alice', offset: 0, length: 6 }];
+await post(server, bob, files.id, { kind: 'text', body: '@alice kipper', mentions, reply_to: 1 });
+const [onHold, shortened] = [await fullRoom(), await fullRoom()];
+await again('SIGTERM', async () => {
+  await age(folder, LANES, { conversation: files.id, upTo: 2, millis: DAY_MILLIS });
+  for (const conversation of [onHold, shortened])
+    await age(folder, LANES, { conversation, upTo: 40, millis: DAY_MILLIS });
+});
+for (const id of [onHold, shortened]) for (let n = 41; n <= 43; n += 1) await say(server, bob, id, `herring ${n}`);
 
 async function seqsOf(who: Person, id: string): Promise<number[]> {
   const page = await server.api<{ items: { seq: number }[] }>(who, 'GET', `/v1/conversations/${id}/messages?limit=100`);
@@ -77,17 +89,10 @@ test('how long messages are kept is said by a room’s owner and by either of a 
 });
 
 test('what is over its time is read, found, forwarded, exported and downloaded by nobody from that answer on', async () => {
-  const { id } = await start(server, alice, 'room', ['bob'], 'Files');
+  const { id } = files;
   const other = await start(server, alice, 'room', [], 'Other');
-  const attachment = await upload(server, bob, Buffer.from('the file of bob'), 'bob.txt');
-  const posted = await attach(server, bob, id, attachment);
   assert.equal(posted.status, 201, posted.text);
-  const mentions = [{ username: 'alice', offset: 0, length: 6 }];
-  const mention = { kind: 'text', body: '@alice kipper', mentions, reply_to: 1 };
-  const mentioned = await post(server, bob, id, mention);
-  assert.equal(mentioned.status, 201, mentioned.text);
   assert.equal((await server.api(alice, 'PUT', `/v1/conversations/${id}/pins/2`)).status, 204);
-  await again('SIGTERM', async () => await age(folder, LANES, { conversation: id, upTo: 2, millis: DAY_MILLIS }));
   await say(server, bob, id, 'a new kipper');
   const rev = (await server.api(alice, 'GET', `/v1/conversations/${id}`)).body['rev'] as number;
   assert.equal((await download(server, alice, attachment, id)).status, 200);
@@ -145,6 +150,36 @@ test('what is over its time is read, found, forwarded, exported and downloaded b
   );
 });
 
+test('a legal hold is an owner’s, keeps everything, and is in the audit trail', async () => {
+  const id = onHold;
+  const hold = `/conversations/${id}/hold`;
+  assertRefused(await ask('administrator', 'PUT', hold, { held: true }), 403, 'right_missing');
+  assertRefused(await ask('owner', 'PUT', '/conversations/none/hold', { held: true }), 403, 'conversation_forbidden');
+  assert.equal((await ask('owner', 'PUT', hold, { held: true })).status, 204);
+  assert.equal((await server.api(alice, 'PUT', `/v1/conversations/${id}/retention`, { seconds: 3_600 })).status, 200);
+  const purge = `/v1/conversations/${id}/messages?before_seq=10`;
+  assertRefused(await server.api(alice, 'DELETE', purge), 409, 'conversation_held');
+  assert.equal((await seqsOf(bob, id)).length, 43);
+  assert.deepEqual((await ask('owner', 'PUT', '/retention/hold', { held: true })).body, {
+    seconds: null,
+    held: true,
+    pending: null,
+  });
+  assert.equal((await ask('owner', 'PUT', hold, { held: false })).status, 204);
+  assert.equal((await seqsOf(bob, id)).length, 43);
+  assert.deepEqual((await ask('owner', 'PUT', '/retention/hold', { held: false })).body, {
+    seconds: null,
+    held: false,
+    pending: null,
+  });
+  assert.deepEqual(await seqsOf(bob, id), [41, 42, 43]);
+  const trail = await ask<{ items: { about: string }[] }>('owner', 'GET', '/audit?event=legal_hold.changed&limit=10');
+  assert.deepEqual(
+    trail.body.items.map(({ about }) => about),
+    ['installation', `conversation:${id}`, 'installation', `conversation:${id}`],
+  );
+});
+
 /** Ends the server, has a shortening that waits be due so many milliseconds from now, and starts it again. */
 async function dueIn(millis: number, signal?: NodeJS.Signals): Promise<void> {
   await again(signal, async () => {
@@ -161,8 +196,7 @@ async function dueIn(millis: number, signal?: NodeJS.Signals): Promise<void> {
 const SHORTER = { seconds: 3_600, confirm: '1 hour' };
 
 test('VND-17 a shorter time for all messages is counted, typed, waits a day, is taken back, and counts after a restart', async () => {
-  const id = await agedRoom();
-  assert.equal(await purgedMessages(), 0);
+  const id = shortened;
   assert.equal((await ask('viewer', 'PUT', '/settings/retention', { seconds: 3_600 })).status, 403);
   for (const seconds of [RETENTION_SECONDS_MIN - 1, RETENTION_SECONDS_MAX + 1]) {
     assertRefused(await ask('owner', 'PUT', '/settings/retention', { seconds }), 400, 'field_invalid', 'seconds');
@@ -202,6 +236,7 @@ test('VND-17 a shorter time for all messages is counted, typed, waits a day, is 
   assert.equal((await plan(SHORTER)).status, 200);
   await dueIn(3_600_000);
   assert.equal((await seqsOf(bob, id)).length, 43);
+  assert.equal(await purgedMessages(), 0);
   await dueIn(-1_000, 'SIGKILL');
   const socket = await connect(server, bob);
   const now = { seconds: 3_600, held: false, pending: null };
@@ -209,6 +244,7 @@ test('VND-17 a shorter time for all messages is counted, typed, waits a day, is 
   await until(async () => (await rule()).pending === null, 'the day to be over');
   assert.deepEqual(await rule(), now);
   await until(async () => (await seqsOf(bob, id)).length === 3, 'every thread to read by the rule');
+  // Counted from the kill on.
   await until(async () => (await purgedMessages()) >= 40, 'the messages to be off the disk');
   await socket.close();
   const trail = await ask<{ items: { event: string; actor: string }[] }>('owner', 'GET', '/audit?limit=10');
@@ -227,8 +263,8 @@ test('a longer time counts at once, takes back what waits, and brings nothing ba
   const { id } = await start(server, alice, 'room', ['bob'], 'Longer');
   await say(server, alice, id, 'herring');
   const before = (await found(alice, 'herring')).length;
-  const shortened = await ask('owner', 'PUT', '/retention/shortening', { seconds: 60, confirm: '1 minute' });
-  assert.equal(shortened.status, 200, shortened.text);
+  const planned = await ask('owner', 'PUT', '/retention/shortening', { seconds: 60, confirm: '1 minute' });
+  assert.equal(planned.status, 200, planned.text);
   for (const seconds of [3_600, 7_200]) {
     const shortening = { seconds, confirm: `${seconds / 3_600} hours` };
     assertRefused(await ask('owner', 'PUT', '/retention/shortening', shortening), 400, 'field_invalid', 'seconds');
@@ -240,36 +276,6 @@ test('a longer time counts at once, takes back what waits, and brings nothing ba
   assert.deepEqual((await ask('viewer', 'GET', '/retention')).body, longer);
   assert.equal((await ask('owner', 'PUT', '/settings/retention', { seconds: null })).status, 200);
   assert.equal((await found(alice, 'herring')).length, before);
-});
-
-test('a legal hold is an owner’s, keeps everything, and is in the audit trail', async () => {
-  const id = await agedRoom();
-  const hold = `/conversations/${id}/hold`;
-  assertRefused(await ask('administrator', 'PUT', hold, { held: true }), 403, 'right_missing');
-  assertRefused(await ask('owner', 'PUT', '/conversations/none/hold', { held: true }), 403, 'conversation_forbidden');
-  assert.equal((await ask('owner', 'PUT', hold, { held: true })).status, 204);
-  assert.equal((await server.api(alice, 'PUT', `/v1/conversations/${id}/retention`, { seconds: 3_600 })).status, 200);
-  const purge = `/v1/conversations/${id}/messages?before_seq=10`;
-  assertRefused(await server.api(alice, 'DELETE', purge), 409, 'conversation_held');
-  assert.equal((await seqsOf(bob, id)).length, 43);
-  assert.deepEqual((await ask('owner', 'PUT', '/retention/hold', { held: true })).body, {
-    seconds: null,
-    held: true,
-    pending: null,
-  });
-  assert.equal((await ask('owner', 'PUT', hold, { held: false })).status, 204);
-  assert.equal((await seqsOf(bob, id)).length, 43);
-  assert.deepEqual((await ask('owner', 'PUT', '/retention/hold', { held: false })).body, {
-    seconds: null,
-    held: false,
-    pending: null,
-  });
-  assert.deepEqual(await seqsOf(bob, id), [41, 42, 43]);
-  const trail = await ask<{ items: { about: string }[] }>('owner', 'GET', '/audit?event=legal_hold.changed&limit=10');
-  assert.deepEqual(
-    trail.body.items.map(({ about }) => about),
-    ['installation', `conversation:${id}`, 'installation', `conversation:${id}`],
-  );
 });
 
 test('an owner takes away what lies in front of a seq, and nobody else', async () => {

@@ -16,7 +16,10 @@ import { until } from '#test/support/waiting.ts';
 import { assertRefused, say, start } from './conversing.ts';
 
 // As an operator has it who set nothing.
-const scene = await shareRestartedServer({ PARLEY_ADD_UNASKED: undefined, PARLEY_ADD_GUESTS: undefined });
+const scene = await shareRestartedServer(
+  { PARLEY_ADD_UNASKED: undefined, PARLEY_ADD_GUESTS: undefined },
+  { shards: 2 },
+);
 const { ask } = scene;
 const { alice, bob, carol, dave, eve } = await scene.server.people('alice', 'bob', 'carol', 'dave', 'eve');
 const clients: ParleyClient[] = [];

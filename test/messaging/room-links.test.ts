@@ -14,7 +14,7 @@ import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import { assertRefused, say } from './conversing.ts';
 
-const site = await shareRestartedServer();
+const site = await shareRestartedServer({}, { shards: 2 });
 let people: Record<'alice' | 'bob' | 'carol' | 'dave', Person>;
 before(async () => {
   people = await site.server.people('alice', 'bob', 'carol', 'dave');

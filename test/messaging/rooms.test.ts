@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect as connectTo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { before, test } from 'node:test';
+import { before, suite, test } from 'node:test';
 import sharp from 'sharp';
 import { formatInstant } from '#src/base/time.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
@@ -12,11 +12,12 @@ import { ROOM_AVATARS_AT_ONCE_MAX } from '#src/messaging/conversations/room-avat
 import type { Conversation } from '#src/protocol/conversations/conversations.ts';
 import type { PublicRoom } from '#src/protocol/conversations/rooms.ts';
 import { shareRestartedServer } from '#test/console/console-server.ts';
+import { meeting } from '#test/support/meeting.ts';
 import { request, type Person } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { assertRefused, post, say } from './conversing.ts';
 
-const site = await shareRestartedServer();
+const site = await shareRestartedServer({}, { shards: 2 });
 let people: Record<'alice' | 'bob' | 'carol' | 'dave', Person>;
 before(async () => {
   people = await site.server.people('alice', 'bob', 'carol', 'dave');
@@ -233,61 +234,6 @@ test('topic and purpose are set and taken away by who may change the title, and 
   assertRefused(await change(alice, made.body.id, { visibility: 'organisation' }), 400, 'field_invalid', 'title');
 });
 
-test('what is public, archived and barred outlives a kill; a deleted room is found by nobody', async () => {
-  const { alice, bob, carol } = people;
-  const [kept, gone, shut] = [await open(alice, 'Durable'), await open(alice, 'Gone'), await open(alice, 'Shut')];
-  await join(bob, kept.id);
-  await api(alice, 'DELETE', `/conversations/${kept.id}/participants/bob`);
-  await change(alice, kept.id, { title: 'Durable two' });
-  await change(alice, shut.id, { archived: true });
-  await api(alice, 'DELETE', `/conversations/${gone.id}`);
-  await site.restart('SIGKILL');
-  assert.deepEqual(await found(carol, 'durable two'), [kept.id]);
-  for (const q of ['gone', 'shut']) assert.deepEqual(await found(carol, q), [], q);
-  assertRefused(await join(bob, kept.id), 403, 'conversation_forbidden');
-  assertRefused(await join(carol, gone.id), 403, 'conversation_forbidden');
-});
-
-test('a person’s favourites and categories are theirs alone, told to their devices, and outlive a kill', async () => {
-  const { alice, bob } = people;
-  const { id } = await open(alice, 'Placed', { participants: ['bob'] });
-  interface Inbox {
-    readonly items: { conversation?: Conversation; favourite?: true; category?: string; muted_until?: string | null }[];
-    readonly sync: string;
-  }
-  const inbox = async (who: Person, after = '') => (await api<Inbox>(who, 'GET', `/inbox?limit=200${after}`)).body;
-  const placed = async (who: Person, after = '') => {
-    const item = (await inbox(who, after)).items.find(({ conversation }) => conversation?.id === id);
-    return item && [item.favourite, item.category];
-  };
-  const put = async (who: Person, body: object) => await api(who, 'PUT', `/conversations/${id}/placement`, body);
-  const { sync } = await inbox(alice);
-  const other = { ...alice, session: await site.server.signIn(alice.username, alice.password) };
-  const socket = await connect(site.server, other);
-  const answer = await put(alice, { favourite: true, category: ' Work ' });
-  assert.deepEqual([answer.status, answer.body], [200, { favourite: true, category: 'Work' }]);
-  const { data } = await socket.event(({ type, conv }) => type === 'inbox' && conv === id);
-  // Nothing in a record depends on who reads it (SOC-10).
-  assert.equal(JSON.stringify(data).includes('Work'), false);
-  assert.deepEqual(await placed(alice, `&after=${sync}`), [true, 'Work']);
-  assert.deepEqual(await placed(bob), [undefined, undefined]);
-  // A mute and a draft leave it as it is, and it leaves them.
-  await api(alice, 'PUT', `/conversations/${id}/mute`, { until: '2030-01-01T00:00:00Z' });
-  await api(alice, 'PUT', `/conversations/${id}/draft`, { body: 'begun' });
-  assert.deepEqual(await placed(alice), [true, 'Work']);
-  await site.restart('SIGKILL');
-  assert.deepEqual(await placed(alice), [true, 'Work']);
-  await put(alice, { favourite: false, category: null });
-  assert.deepEqual(await placed(alice), [undefined, undefined]);
-  const item = (await inbox(alice)).items.find(({ conversation }) => conversation?.id === id);
-  assert.equal(item?.muted_until, '2030-01-01T00:00:00Z');
-  assert.equal((await put(alice, { favourite: true, category: 'я'.repeat(50) })).status, 200);
-  for (const category of ['я'.repeat(51), ' ', 1]) {
-    assertRefused(await put(alice, { favourite: true, category }), 400, 'field_invalid', 'category');
-  }
-  assertRefused(await put(people.dave, { favourite: true, category: null }), 403, 'conversation_forbidden');
-});
-
 const raw = async (who: Person, method: string, path: string, body?: BodyInit, headers = {}) =>
   await fetch(`${site.server.messaging}/v1/conversations/${path}`, {
     method,
@@ -318,66 +264,131 @@ const photograph = async (background: string) =>
     .jpeg()
     .toBuffer();
 
-test('a room’s picture is given by who may name the room, told, found with the room, and outlives a kill', async (context) => {
-  const { alice, bob, carol } = people;
-  const { id } = await open(alice, 'Pictured', { participants: ['bob'] });
-  const socket = await connect(site.server, bob);
-  const sdk = await signedIn(alice);
-  context.after(() => sdk.close());
-  const avatar = await sdk.roomAvatars.put(id, new Blob([await photograph('green')]));
-  const told = await socket.event(({ type, conv }) => type === 'conversation.updated' && conv === id);
-  assert.deepEqual([told.data['avatar'], told.rev], [avatar, avatar]);
-  assert.equal((await browse(carol, '?q=pictured')).items[0]?.avatar, avatar);
-  const listed = await site.ask<{ avatar?: number }>('administrator', 'GET', `/conversations/${id}`);
-  assert.equal(listed.body.avatar, avatar);
-  // Another change leaves it as it is.
-  assert.equal((await change(alice, id, { topic: 'About' })).body.avatar, avatar);
-  for (const size of [64, 256]) {
-    for (const reader of [bob, carol]) {
-      const answer = await raw(reader, 'GET', `${id}/avatar/${avatar}?size=${size}`);
-      assert.equal(answer.headers.get('cache-control'), 'private, no-cache');
-      assert.equal(answer.headers.get('content-type'), 'image/webp');
-      const { exif, format, height, width } = await sharp(Buffer.from(await answer.arrayBuffer())).metadata();
-      assert.deepEqual([format, width, height, exif], ['webp', size, size, undefined]);
-      const tag = { 'if-none-match': answer.headers.get('etag') ?? '' };
-      assert.equal((await raw(reader, 'GET', `${id}/avatar/${avatar}?size=${size}`, undefined, tag)).status, 304);
+// Side by side, and a kill for all of them once each has done what is to outlive it.
+void suite('over a kill', { concurrency: 3 }, () => {
+  const kill = meeting(3, async () => await site.restart('SIGKILL'));
+
+  test('what is public, archived and barred outlives a kill; a deleted room is found by nobody', async () => {
+    const { alice, bob, carol } = people;
+    const [kept, gone, shut] = [await open(alice, 'Durable'), await open(alice, 'Gone'), await open(alice, 'Shut')];
+    await join(bob, kept.id);
+    await api(alice, 'DELETE', `/conversations/${kept.id}/participants/bob`);
+    await change(alice, kept.id, { title: 'Durable two' });
+    await change(alice, shut.id, { archived: true });
+    await api(alice, 'DELETE', `/conversations/${gone.id}`);
+    await kill();
+    assert.deepEqual(await found(carol, 'durable two'), [kept.id]);
+    for (const q of ['gone', 'shut']) assert.deepEqual(await found(carol, q), [], q);
+    assertRefused(await join(bob, kept.id), 403, 'conversation_forbidden');
+    assertRefused(await join(carol, gone.id), 403, 'conversation_forbidden');
+  });
+
+  test('a person’s favourites and categories are theirs alone, told to their devices, and outlive a kill', async () => {
+    const { alice, bob } = people;
+    const { id } = await open(alice, 'Placed', { participants: ['bob'] });
+    interface Inbox {
+      readonly items: {
+        conversation?: Conversation;
+        favourite?: true;
+        category?: string;
+        muted_until?: string | null;
+      }[];
+      readonly sync: string;
     }
-  }
-  assert.equal((await raw(bob, 'GET', `${id}/avatar/${avatar}?size=65`)).status, 400);
-  for (const other of [avatar - 1, avatar + 1, 'x', '0x1']) {
-    assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${other}`)), 'avatar_not_found', String(other));
-  }
-  await change(alice, id, { visibility: 'private' });
-  assert.equal(await codeOf(await raw(carol, 'GET', `${id}/avatar/${avatar}`)), 'conversation_forbidden');
-  await site.restart('SIGKILL');
-  const again = await signedIn(alice);
-  context.after(() => again.close());
-  assert.equal((await again.roomAvatars.read(id, avatar, 64)).type, 'image/webp');
-  const next = await again.roomAvatars.put(id, new Blob([await photograph('red')]));
-  assert.ok(next > avatar);
-  assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${avatar}`)), 'avatar_not_found');
-  await again.roomAvatars.remove(id);
-  assert.equal((await api(alice, 'GET', `/conversations/${id}`)).body.avatar, undefined);
-  assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${next}`)), 'avatar_not_found');
-  // Nothing to take away changes nothing.
-  const { rev } = (await api(alice, 'GET', `/conversations/${id}`)).body;
-  await again.roomAvatars.remove(id);
-  assert.equal((await api(alice, 'GET', `/conversations/${id}`)).body.rev, rev);
-  // An administrator takes one away as well, and the room is told.
-  const last = await again.roomAvatars.put(id, new Blob([await photograph('red')]));
-  assert.equal((await site.ask('viewer', 'DELETE', `/conversations/${id}/avatar`)).status, 403);
-  assert.equal((await site.ask('administrator', 'DELETE', `/conversations/${id}/avatar`)).status, 204);
-  assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${last}`)), 'avatar_not_found');
-  const trail = await site.ask<{ items: { about: string }[] }>(
-    'owner',
-    'GET',
-    '/audit?event=conversation.avatar_removed',
-  );
-  assert.deepEqual(
-    trail.body.items.map(({ about }) => about),
-    [`conversation:${id}`],
-  );
-  await socket.close();
+    const inbox = async (who: Person, after = '') => (await api<Inbox>(who, 'GET', `/inbox?limit=200${after}`)).body;
+    const placed = async (who: Person, after = '') => {
+      const item = (await inbox(who, after)).items.find(({ conversation }) => conversation?.id === id);
+      return item && [item.favourite, item.category];
+    };
+    const put = async (who: Person, body: object) => await api(who, 'PUT', `/conversations/${id}/placement`, body);
+    const { sync } = await inbox(alice);
+    const other = { ...alice, session: await site.server.signIn(alice.username, alice.password) };
+    const socket = await connect(site.server, other);
+    const answer = await put(alice, { favourite: true, category: ' Work ' });
+    assert.deepEqual([answer.status, answer.body], [200, { favourite: true, category: 'Work' }]);
+    const { data } = await socket.event(({ type, conv }) => type === 'inbox' && conv === id);
+    // Nothing in a record depends on who reads it (SOC-10).
+    assert.equal(JSON.stringify(data).includes('Work'), false);
+    assert.deepEqual(await placed(alice, `&after=${sync}`), [true, 'Work']);
+    assert.deepEqual(await placed(bob), [undefined, undefined]);
+    // A mute and a draft leave it as it is, and it leaves them.
+    await api(alice, 'PUT', `/conversations/${id}/mute`, { until: '2030-01-01T00:00:00Z' });
+    await api(alice, 'PUT', `/conversations/${id}/draft`, { body: 'begun' });
+    assert.deepEqual(await placed(alice), [true, 'Work']);
+    await kill();
+    assert.deepEqual(await placed(alice), [true, 'Work']);
+    await put(alice, { favourite: false, category: null });
+    assert.deepEqual(await placed(alice), [undefined, undefined]);
+    const item = (await inbox(alice)).items.find(({ conversation }) => conversation?.id === id);
+    assert.equal(item?.muted_until, '2030-01-01T00:00:00Z');
+    assert.equal((await put(alice, { favourite: true, category: 'я'.repeat(50) })).status, 200);
+    for (const category of ['я'.repeat(51), ' ', 1]) {
+      assertRefused(await put(alice, { favourite: true, category }), 400, 'field_invalid', 'category');
+    }
+    assertRefused(await put(people.dave, { favourite: true, category: null }), 403, 'conversation_forbidden');
+  });
+
+  test('a room’s picture is given by who may name the room, told, found with the room, and outlives a kill', async (context) => {
+    const { alice, bob, carol } = people;
+    const { id } = await open(alice, 'Pictured', { participants: ['bob'] });
+    const socket = await connect(site.server, bob);
+    const sdk = await signedIn(alice);
+    context.after(() => sdk.close());
+    const avatar = await sdk.roomAvatars.put(id, new Blob([await photograph('green')]));
+    const told = await socket.event(({ type, conv }) => type === 'conversation.updated' && conv === id);
+    assert.deepEqual([told.data['avatar'], told.rev], [avatar, avatar]);
+    assert.equal((await browse(carol, '?q=pictured')).items[0]?.avatar, avatar);
+    const listed = await site.ask<{ avatar?: number }>('administrator', 'GET', `/conversations/${id}`);
+    assert.equal(listed.body.avatar, avatar);
+    // Another change leaves it as it is.
+    assert.equal((await change(alice, id, { topic: 'About' })).body.avatar, avatar);
+    for (const size of [64, 256]) {
+      for (const reader of [bob, carol]) {
+        const answer = await raw(reader, 'GET', `${id}/avatar/${avatar}?size=${size}`);
+        assert.equal(answer.headers.get('cache-control'), 'private, no-cache');
+        assert.equal(answer.headers.get('content-type'), 'image/webp');
+        const { exif, format, height, width } = await sharp(Buffer.from(await answer.arrayBuffer())).metadata();
+        assert.deepEqual([format, width, height, exif], ['webp', size, size, undefined]);
+        const tag = { 'if-none-match': answer.headers.get('etag') ?? '' };
+        assert.equal((await raw(reader, 'GET', `${id}/avatar/${avatar}?size=${size}`, undefined, tag)).status, 304);
+      }
+    }
+    assert.equal((await raw(bob, 'GET', `${id}/avatar/${avatar}?size=65`)).status, 400);
+    for (const other of [avatar - 1, avatar + 1, 'x', '0x1']) {
+      assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${other}`)), 'avatar_not_found', String(other));
+    }
+    await change(alice, id, { visibility: 'private' });
+    assert.equal(await codeOf(await raw(carol, 'GET', `${id}/avatar/${avatar}`)), 'conversation_forbidden');
+    await kill();
+    const again = await signedIn(alice);
+    context.after(() => again.close());
+    assert.equal((await again.roomAvatars.read(id, avatar, 64)).type, 'image/webp');
+    const next = await again.roomAvatars.put(id, new Blob([await photograph('red')]));
+    assert.ok(next > avatar);
+    assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${avatar}`)), 'avatar_not_found');
+    await again.roomAvatars.remove(id);
+    assert.equal((await api(alice, 'GET', `/conversations/${id}`)).body.avatar, undefined);
+    assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${next}`)), 'avatar_not_found');
+    // Nothing to take away changes nothing.
+    const { rev } = (await api(alice, 'GET', `/conversations/${id}`)).body;
+    await again.roomAvatars.remove(id);
+    assert.equal((await api(alice, 'GET', `/conversations/${id}`)).body.rev, rev);
+    // An administrator takes one away as well, and the room is told.
+    const last = await again.roomAvatars.put(id, new Blob([await photograph('red')]));
+    assert.equal((await site.ask('viewer', 'DELETE', `/conversations/${id}/avatar`)).status, 403);
+    assert.equal((await site.ask('administrator', 'DELETE', `/conversations/${id}/avatar`)).status, 204);
+    assert.equal(await codeOf(await raw(bob, 'GET', `${id}/avatar/${last}`)), 'avatar_not_found');
+    const trail = await site.ask<{ items: { about: string }[] }>(
+      'owner',
+      'GET',
+      '/audit?event=conversation.avatar_removed',
+    );
+    assert.deepEqual(
+      trail.body.items.map(({ about }) => about),
+      [`conversation:${id}`],
+    );
+    await socket.close();
+  });
 });
 
 test('whose room it is not to name, an archived room, a chat of two and what is no picture get none', async () => {

@@ -1,18 +1,20 @@
 /** Search over the real server: what is found, by whom, and what a query may be. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 import type { Message } from '#src/protocol/conversations/messages.ts';
 import { SEARCH_HIGHLIGHTS_MAX, SEARCH_LENGTH_MAX } from '#src/protocol/conversations/search.ts';
 import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
-import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { assertRefused, post, say, start } from './conversing.ts';
 import { search, searchAll, type Found } from './searching.ts';
 
-const { server, alice, bob, carol } = await shareServer(['alice', 'bob', 'carol']);
+const { server, alice, bob, carol } = await shareServer(['alice', 'bob', 'carol'], { shards: 2 });
 
 const found = async (who: Person, query: Record<string, string>, on: TestServer = server) =>
   await searchAll(on, who, query);
@@ -197,10 +199,33 @@ test('as many places are marked as may be, and the message is whole', async () =
   assert.deepEqual([item?.body, item?.highlights.length], [text, SEARCH_HIGHLIGHTS_MAX]);
 });
 
-test('what was posted is found after kill -9, and the index is sound', async (t) => {
-  const folder = temporaryFolder(t);
-  const before = await startServer({ folder });
-  t.after(async () => await before.end('SIGKILL'));
+/** Those of the last tests, one after the other over one folder. */
+const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
+const running: TestServer[] = [];
+after(async () => {
+  for (const one of running) await one.end('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('CAP-03 switched off, search answers so and nothing is indexed; switched on again, everything is found', async () => {
+  const off = await startServer({ shards: 2, folder, environment: { PARLEY_SEARCH: 'off', PARLEY_RATE_LIMITS: '0' } });
+  running.push(off);
+  const { eve } = await off.people('eve');
+  const room = await start(off, eve, 'room', [], 'Off');
+  for (let i = 0; i < POSTED_BLOCK + 3; i += 1) await say(off, eve, room.id, `tapir ${i}`);
+  assertRefused(await search(off, eve, { q: 'tapir' }), 404, 'search_disabled');
+  const offered = await off.api<{ rights: string[] }>(eve, 'GET', '/v1/me/capabilities');
+  assert.ok(!offered.body.rights.includes('message.search'));
+  await off.stop();
+  const on = await startServer({ shards: 2, folder });
+  running.push(on);
+  const again = { ...eve, session: await on.signIn('eve', eve.password) };
+  assert.deepEqual(bodies(await found(again, { q: '"tapir 5"' }, on)), ['tapir 5']);
+  assert.equal((await found(again, { q: 'tapir', limit: '50' }, on)).length, POSTED_BLOCK + 3);
+});
+
+test('what was posted is found after kill -9, and the index is sound', async () => {
+  const before = running.at(-1) as TestServer;
   const { dan } = await before.people('dan');
   const room = await start(before, dan, 'room', [], 'Killed');
   // As many at once as the rate allows; the last ones may be on their way to the disk when it ends.
@@ -212,32 +237,14 @@ test('what was posted is found after kill -9, and the index is sound', async (t)
   });
   await Promise.all([...posts, once(before.process, 'exit')]);
   assert.deepEqual((await checkFolder(folder)).problems, []);
-  const after = await startServer({ folder });
-  t.after(async () => await after.stop());
-  const again = { ...dan, session: await after.signIn('dan', dan.password) };
+  const next = await startServer({ shards: 2, folder });
+  running.push(next);
+  const again = { ...dan, session: await next.signIn('dan', dan.password) };
   for (const { body, seq } of [acked[0]!, acked[POSTED_BLOCK]!, acked.at(-1)!]) {
-    const items = await found(again, { q: `"${body as string}"`, limit: '50' }, after);
+    const items = await found(again, { q: `"${body as string}"`, limit: '50' }, next);
     assert.ok(
       items.some((item) => item.seq === seq),
       body as string,
     );
   }
-});
-
-test('CAP-03 switched off, search answers so and nothing is indexed; switched on again, everything is found', async (t) => {
-  const folder = temporaryFolder(t);
-  const off = await startServer({ folder, environment: { PARLEY_SEARCH: 'off', PARLEY_RATE_LIMITS: '0' } });
-  t.after(async () => await off.end('SIGKILL'));
-  const { eve } = await off.people('eve');
-  const room = await start(off, eve, 'room', [], 'Off');
-  for (let i = 0; i < POSTED_BLOCK + 3; i += 1) await say(off, eve, room.id, `tapir ${i}`);
-  assertRefused(await search(off, eve, { q: 'tapir' }), 404, 'search_disabled');
-  const offered = await off.api<{ rights: string[] }>(eve, 'GET', '/v1/me/capabilities');
-  assert.ok(!offered.body.rights.includes('message.search'));
-  await off.stop();
-  const on = await startServer({ folder });
-  t.after(async () => await on.stop());
-  const again = { ...eve, session: await on.signIn('eve', eve.password) };
-  assert.deepEqual(bodies(await found(again, { q: '"tapir 5"' }, on)), ['tapir 5']);
-  assert.equal((await found(again, { q: 'tapir', limit: '50' }, on)).length, POSTED_BLOCK + 3);
 });

@@ -9,7 +9,7 @@ import { shareServer } from '#test/support/shared-server.ts';
 import { tablesWithWords } from '#test/support/stored-words.ts';
 import { assertRefused, start } from './conversing.ts';
 
-const { alice, bob, server } = await shareServer(['alice', 'bob']);
+const { alice, bob, server } = await shareServer(['alice', 'bob'], { shards: 2 });
 
 /** A room with a webhook of its own, so that no test meets the rate of another. */
 async function hooked() {

@@ -23,7 +23,7 @@ import { limiterBy } from '#test/support/limiter.ts';
 const ENVIRONMENT = { PARLEY_ALLOW_PRIVATE_TARGETS: 'true' };
 
 async function scene(t: TestContext) {
-  const running = await startConsoleServer({ environment: ENVIRONMENT });
+  const running = await startConsoleServer({ shards: 2, environment: ENVIRONMENT });
   t.after(async () => await running.stop());
   const { alice } = await running.server.people('alice', 'bob');
   const seats = new BotSeats(running, alice);
@@ -60,14 +60,14 @@ test('BOT-01 what waited when the server was killed is sent by the next one, in 
   await server.end('SIGKILL');
   const receiver = await startReceiver(port);
   t.after(async () => await receiver.stop());
-  const next = await startServer({ folder: server.folder, environment: ENVIRONMENT });
+  const next = await startServer({ shards: 2, folder: server.folder, environment: ENVIRONMENT });
   t.after(async () => await next.stop());
   const [command] = await receiver.events('command', 1);
   assert.equal(command?.event.data['invocation_id'], given.body.invocation_id);
   const before = await receiver.events('message.new', 3);
   // Once more, now that all is well: what was delivered is known to be, and does not come again.
   await next.end('SIGTERM');
-  const third = await startServer({ folder: server.folder, environment: ENVIRONMENT });
+  const third = await startServer({ shards: 2, folder: server.folder, environment: ENVIRONMENT });
   t.after(async () => await third.stop());
   await say(third, alice, room, 'four');
   const all = await receiver.events('message.new', 4);

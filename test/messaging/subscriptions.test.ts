@@ -25,7 +25,7 @@ let running: ConsoleServer;
 let people: Record<'alice' | 'bob', Person>;
 let seats: BotSeats;
 before(async () => {
-  running = await startConsoleServer({ environment: { PARLEY_ALLOW_PRIVATE_TARGETS: 'true' } });
+  running = await startConsoleServer({ shards: 2, environment: { PARLEY_ALLOW_PRIVATE_TARGETS: 'true' } });
   people = await running.server.people('alice', 'bob');
   seats = new BotSeats(running, people.alice);
 });

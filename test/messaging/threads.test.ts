@@ -9,7 +9,7 @@ import { connect, type TestSocket } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 import { addPeople, assertRefused, post, say, start } from './conversing.ts';
 
-const { server, alice, bob, carol, mallory } = await shareServer(['alice', 'bob', 'carol', 'mallory']);
+const { server, alice, bob, carol, mallory } = await shareServer(['alice', 'bob', 'carol', 'mallory'], { shards: 2 });
 
 const room = async (people: readonly string[] = ['bob', 'carol']) => (await start(server, alice, 'room', people)).id;
 const reply = (who: Person, id: string, to: number, body = 'reply') =>

@@ -11,7 +11,7 @@ import { until } from '#test/support/waiting.ts';
 import { attach, fetchBytes, tus, upload, type Download } from './attaching.ts';
 import { assertRefused, start } from './conversing.ts';
 
-const { server, ada, bob, eve } = await shareServer(['ada', 'bob', 'eve']);
+const { server, ada, bob, eve } = await shareServer(['ada', 'bob', 'eve'], { shards: 2 });
 const room = await start(server, ada, 'room', ['bob'], 'Pictures');
 
 type Format = 'jpeg' | 'png' | 'webp' | 'gif' | 'avif';

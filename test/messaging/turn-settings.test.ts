@@ -53,7 +53,7 @@ function assertSigned({ ice_servers: servers, expires_at: at }: Ice, secret: str
 }
 
 test('the secret for TURN is set in the console, counts before the configuration, and is locked with the vault', async (t) => {
-  const { console, server, stop } = await startConsoleServer({ environment: CONFIGURED });
+  const { console, server, stop } = await startConsoleServer({ shards: 2, environment: CONFIGURED });
   t.after(stop);
   const { ada } = await server.people('ada');
   assertSigned(await named(server, ada, 'turn:old.example.org', 1), 'secret of the file', 21_600);
@@ -93,14 +93,14 @@ test('the secret for TURN is set in the console, counts before the configuration
 });
 
 test('STUN alone needs no secret, and lasts over a restart', async (t) => {
-  const { console, server, stop } = await startConsoleServer();
+  const { console, server, stop } = await startConsoleServer({ shards: 2 });
   t.after(stop);
   const { ada } = await server.people('ada');
   assert.deepEqual(await ice(server, ada), { ice_servers: [], expires_at: null });
   assert.equal((await console('PUT', '/settings/turn', { uris: 'stun:stun.example.org' })).status, 200);
   await named(server, ada, 'stun:stun.example.org', 1);
   server.process.kill('SIGKILL');
-  const again = await startServer({ folder: server.folder });
+  const again = await startServer({ shards: 2, folder: server.folder });
   t.after(() => again.stop());
   const her = { ...ada, session: await again.signIn(ada.username, ada.password) };
   assert.deepEqual(await ice(again, her), { ice_servers: [{ urls: ['stun:stun.example.org'] }], expires_at: null });

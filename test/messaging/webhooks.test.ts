@@ -20,7 +20,7 @@ import { assertRefused, start } from './conversing.ts';
 let running: ConsoleServer;
 let people: Record<'alice' | 'bob' | 'carol', Person>;
 before(async () => {
-  running = await startConsoleServer({ environment: { PARLEY_TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8' } });
+  running = await startConsoleServer({ shards: 2, environment: { PARLEY_TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8' } });
   people = await running.server.people('alice', 'bob', 'carol');
 });
 after(async () => await running.stop());

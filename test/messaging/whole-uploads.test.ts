@@ -4,25 +4,31 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { request as openRequest, type ClientRequest } from 'node:http';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { checkFolder } from '#storage/check/check.ts';
+import { startConsoleServer } from '#test/support/console.ts';
 import { readMetric } from '#test/support/metrics.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
-import { shareServer } from '#test/support/shared-server.ts';
-import { temporaryFolder } from '#test/support/temporary-folder.ts';
 import { until } from '#test/support/waiting.ts';
 import { attach, download, idOf, sendWhole, tus } from './attaching.ts';
 import { startClamd } from './clamd.ts';
 import { assertRefused, assertUsedUp, start } from './conversing.ts';
 
 const clamd = await startClamd();
-const { server, ada, bob } = await shareServer(['ada', 'bob'], {
+const {
+  server,
+  console: ask,
+  stop,
+} = await startConsoleServer({
+  shards: 2,
   environment: {
     PARLEY_ATTACHMENT_QUOTA_BYTES: '1000000',
     PARLEY_ATTACHMENT_TYPES: 'image/*,text/plain,application/octet-stream',
     PARLEY_CLAMD_ADDRESS: clamd.address,
   },
 });
+after(stop);
+const { ada, bob } = await server.people('ada', 'bob');
 const room = await start(server, ada, 'room', ['bob'], 'Files');
 
 /** Sends the head of a whole upload and a part of its bytes; the rest never comes. */
@@ -120,6 +126,7 @@ test('uploads at once share the quota of their person, and a connection that bre
 
 test('when a shard dies, files on their way are cut off and given back, whether it writes attachments or not', async (t) => {
   const other = await startServer({
+    shards: 2,
     environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_ATTACHMENT_QUOTA_BYTES: '2900000' },
   });
   t.after(() => other.stop());
@@ -155,27 +162,30 @@ test('when a shard dies, files on their way are cut off and given back, whether 
   for (let count = 0; count < 13; count += 1) assert.notEqual(await until(take, `file ${count} to be taken`), '');
 });
 
-test('a file in one request is sealed where encryption at rest is on, and refused while it is locked', async (t) => {
-  const folder = temporaryFolder(t);
-  const environment = { PARLEY_MASTER_KEY: randomBytes(32).toString('hex') };
-  const sealed = await startServer({ folder, environment });
-  t.after(() => sealed.stop());
-  const who = await sealed.person('ada');
-  const own = await start(sealed, who, 'room', [], 'Mine');
+test('a file in one request is sealed where encryption at rest is on, and refused while it is locked', async () => {
+  const key = { master_key: randomBytes(32).toString('hex') };
+  assert.equal((await ask('POST', '/encryption/enable', key)).status, 200);
+  const who = await server.person('eve');
+  const own = await start(server, who, 'room', [], 'Mine');
   const bytes = randomBytes(200_000);
-  const made = await sendWhole(sealed, who, bytes);
+  const made = await sendWhole(server, who, bytes);
   assert.equal(made.status, 201, made.text);
   const id = idOf(made.headers.get('location') ?? '');
-  assert.equal((await attach(sealed, who, own.id, id)).status, 201);
-  const read = await download(sealed, who, id, own.id);
+  assert.equal((await attach(server, who, own.id, id)).status, 201);
+  const read = await download(server, who, id, own.id);
   assert.deepEqual(read.bytes, bytes);
   assert.match(read.headers.get('etag') ?? '', /^"s[0-9a-f]{64}"$/);
-  assert.deepEqual(uploadsOf(folder), []);
-  await sealed.end('SIGTERM');
-  assert.deepEqual((await checkFolder(folder)).problems, []);
-  const locked = await startServer({ folder });
-  t.after(() => locked.stop());
-  const again = { ...who, session: await locked.signIn(who.username, who.password) };
-  assertRefused(await sendWhole(locked, again, bytes), 503, 'encryption_locked');
-  assert.deepEqual(uploadsOf(folder), []);
+  assert.deepEqual(uploadsOf(server.folder), []);
+  assert.equal((await ask('POST', '/encryption/lock')).status, 200);
+  // Each request is a connection of its own, and the kernel puts them on both shards, which are told one after the other.
+  const answers = async () =>
+    await Promise.all(Array.from({ length: 8 }, async () => await sendWhole(server, who, bytes)));
+  const refused = await until(async () => {
+    const replies = await answers();
+    return replies.every(({ status }) => status !== 201) && replies;
+  }, 'every thread to have forgotten the key');
+  for (const reply of refused) assertRefused(reply, 503, 'encryption_locked');
+  assert.deepEqual(uploadsOf(server.folder), []);
+  await server.end('SIGTERM');
+  assert.deepEqual((await checkFolder(server.folder)).problems, []);
 });

@@ -82,7 +82,7 @@ test('ATT-01 killed at any moment, the server loses no byte that it acknowledged
   for (let kill = 0; kill <= KILLS; kill += 1) {
     // Half-way through, encryption at rest is turned on: what is there is sealed while files come and the kills go on.
     const environment: Record<string, string> = kill < KILLS / 2 ? {} : { PARLEY_MASTER_KEY: masterKey };
-    const server = await startServer({ folder, environment });
+    const server = await startServer({ shards: 2, folder, environment });
     t.after(() => server.end('SIGKILL'));
     ada =
       ada === undefined ? await server.person('ada') : { ...ada, session: await server.signIn('ada', ada.password) };
@@ -107,7 +107,7 @@ test('ATT-01 killed at any moment, the server loses no byte that it acknowledged
 });
 
 test('ATT-01 when the shard that writes attachments dies, the next one goes on, and removes nothing for a while', async (t) => {
-  const server = await startServer({ environment: { PARLEY_DEBUG_HOOKS: '1' } });
+  const server = await startServer({ shards: 2, environment: { PARLEY_DEBUG_HOOKS: '1' } });
   t.after(() => server.stop());
   const { ada } = await server.people('ada');
   const room = await start(server, ada, 'room', [], 'Files');

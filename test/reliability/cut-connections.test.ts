@@ -46,7 +46,7 @@ interface Scene {
 }
 
 async function openScene(t: { after(done: () => unknown): void }): Promise<Scene> {
-  const server = await startServer();
+  const server = await startServer({ shards: 2 });
   t.after(() => server.stop());
   const { ann, ben } = await server.people('ann', 'ben');
   const { id: room } = await start(server, ann, 'room', ['ben']);

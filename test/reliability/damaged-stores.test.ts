@@ -33,7 +33,7 @@ interface Fixture {
 
 async function makeFixture(t: TestContext): Promise<Fixture> {
   const folder = join(temporaryFolder(t), 'data');
-  const server = await startServer({ folder });
+  const server = await startServer({ shards: 2, folder });
   t.after(() => server.end('SIGKILL'));
   const { ann } = await server.people('ann', 'ben');
   const rooms = new Map<number, Room>();
@@ -91,7 +91,7 @@ test('STO-01 SRV-01 a store that is gone, cut off or another one stops the start
   for (const [store, damage, sentence] of hurt) {
     const folder = copyOf(t, fixture);
     damage(folder);
-    await assert.rejects(startServer({ folder }), (error: Error) => {
+    await assert.rejects(startServer({ shards: 2, folder }), (error: Error) => {
       const [head, ...lines] = error.message.split('\n');
       assert.equal(head, 'The server ended with 2 before it was ready:');
       assert.equal(lines.length, 1, error.message);
@@ -113,7 +113,7 @@ async function serveTheRest(t: TestContext, fixture: Fixture): Promise<void> {
   const { folder } = fixture;
   const [damaged, ...whole] = fixture.rooms as [Room, ...Room[]];
   overwriteLeafOf(lanePath(folder, damaged.lane), 'post 20 ');
-  const server = await startServer({ folder });
+  const server = await startServer({ shards: 2, folder });
   t.after(() => server.end('SIGKILL'));
   const ann = await again(server, fixture.ann);
   assert.deepEqual((await storageOf(server)).lanes_set_aside, 1);
@@ -158,7 +158,7 @@ function overwriteLeafOf(path: string, words: string): void {
 
 test('STO-01 MSG-09 a page of history that does not reach what the head promises is storage_damaged, counted and logged', async (t) => {
   const folder = join(temporaryFolder(t), 'data');
-  const first = await startServer({ folder });
+  const first = await startServer({ shards: 2, folder });
   t.after(() => first.end('SIGKILL'));
   const { ann } = await first.people('ann', 'ben');
   const { id } = await start(first, ann, 'room', ['ben']);
@@ -167,7 +167,7 @@ test('STO-01 MSG-09 a page of history that does not reach what the head promises
   const environment = openLane(lanePath(folder, laneOf(id, LANES)), 2 ** 30);
   await environment.commit([{ table: 'messages', key: numbered(3, id), value: null }]);
   await environment.close();
-  const server = await startServer({ folder });
+  const server = await startServer({ shards: 2, folder });
   t.after(() => server.end('SIGKILL'));
   const who = await again(server, ann);
   const read = async (query: string) =>

@@ -144,7 +144,7 @@ async function startOnOwnDisk(t: TestContext, megabytes: number, environment: Re
   });
   if (!isMounted) return undefined;
   const startAgain = async () => {
-    const server = await startServer({ folder: join(folder, 'data'), environment });
+    const server = await startServer({ shards: 2, folder: join(folder, 'data'), environment });
     started.push(server);
     return server;
   };
@@ -158,7 +158,7 @@ function largestFile(folder: string): number {
 }
 
 test('MSG-08 files that may not grow refuse writes with storage_full, reads and sockets go on, and room is enough', async (t) => {
-  const server = await startServer({ environment: { PARLEY_LOG_LEVEL: 'silent' } });
+  const server = await startServer({ shards: 2, environment: { PARLEY_LOG_LEVEL: 'silent' } });
   t.after(() => server.stop());
   limitProcess(server.pid, 'fsize', largestFile(server.folder) + 256 * 1024);
   await outlive(server, () => limitProcess(server.pid, 'fsize', 'unlimited'));

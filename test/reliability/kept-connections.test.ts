@@ -13,7 +13,7 @@ let server: TestServer;
 let ann: Person;
 
 before(async () => {
-  server = await startServer();
+  server = await startServer({ shards: 2 });
   ann = await server.person('ann');
 });
 
@@ -84,7 +84,7 @@ test('MSG-03 MSG-04 a post behind one that is not answered yet ends the connecti
 });
 
 test('MSG-03 MSG-04 posts given up while their write is under way are stored whole or not at all, and settled by a repeat', async () => {
-  const own = await startServer();
+  const own = await startServer({ shards: 2 });
   try {
     const person = await own.person('ann');
     const { id } = await start(own, person, 'room', []);

@@ -30,7 +30,7 @@ function call(server: TestServer, person: Person): Caller {
 }
 
 test('without files for new connections those that are open go on, and new ones follow when there are again', async (t) => {
-  const server = await startServer();
+  const server = await startServer({ shards: 2 });
   t.after(() => server.stop());
   const { ann, ben, cas } = await server.people('ann', 'ben', 'cas');
   const { id: room } = await start(server, ann, 'room', ['ben']);

@@ -105,7 +105,7 @@ function allFilesOf(log: string, from = archive): string[] {
 
 before(async () => {
   mkdirSync(archive, { mode: 0o700 });
-  let server = await startServer({ folder: data, environment });
+  let server = await startServer({ shards: 2, folder: data, environment });
   try {
     const { ada } = await server.people('ada', 'bob');
     const rooms = [];
@@ -133,7 +133,7 @@ before(async () => {
     await say(server, ada, one.id, 'last');
     // What came within the last second is in the log alone.
     await server.end('SIGKILL');
-    server = await startServer({ folder: data, environment });
+    server = await startServer({ shards: 2, folder: data, environment });
     await say(server, ada, one.id, 'after the kill');
     scene = { ada, rooms, content, attachment, instant, ended: made.ended_at };
   } finally {
@@ -160,7 +160,7 @@ test('LOG-01: a restore to an instant has what was acknowledged by then, and not
   assert.equal(checked.status, 0, checked.out);
   // A server that is told of an archive that is not there serves all the same.
   const missing = join(place, 'not-mounted');
-  const server = await startServer({ folder, environment: { PARLEY_LOG_ARCHIVE: missing } });
+  const server = await startServer({ shards: 2, folder, environment: { PARLEY_LOG_ARCHIVE: missing } });
   t.after(async () => await server.stop());
   assert.equal((await server.api(ada, 'GET', `/v1/conversations/${one.id}`)).status, 401, 'sessions have ended');
   ada.session = await server.signIn(ada.username, ada.password);

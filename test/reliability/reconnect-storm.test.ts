@@ -110,7 +110,7 @@ async function restarts(server: TestServer): Promise<number> {
 }
 
 test('MSG-08 SOC-11 everybody returns at once while shards die: nothing acknowledged is lost, and every reader has it all', async (t) => {
-  const server = await startServer({ environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' } });
+  const server = await startServer({ shards: 2, environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' } });
   t.after(() => server.stop());
   const posting = Object.values(await server.people(...POSTERS));
   const reading = Object.values(await server.people(...Array.from({ length: READERS }, (_, at) => `reader${at}`)));

@@ -171,6 +171,7 @@ async function assertTalks(talk: Talk, round: string): Promise<void> {
 
 test('SVC-02 sockets, posts, files and signals go on while the coordinator is saturated with sign-ins', async (t) => {
   const server = await startServer({
+    shards: 2,
     // Hashes as heavy as in an installation, and nobody is turned away for having failed before.
     environment: { PARLEY_PASSWORD_MEMORY_KIB: undefined, PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '1000000' },
   });
@@ -197,7 +198,7 @@ test('SVC-02 sockets, posts, files and signals go on while the coordinator is sa
 });
 
 test('SVC-02 sockets, posts, files and signals go on while the main thread hangs, and after its listeners are gone', async (t) => {
-  const server = await startServer({ environment: INSPECTED });
+  const server = await startServer({ shards: 2, environment: INSPECTED });
   const attached: MainThread[] = [];
   t.after(() => {
     // A process that is looked into does not end.
@@ -227,7 +228,10 @@ test('SVC-02 sockets, posts, files and signals go on while the main thread hangs
 });
 
 test('SVC-01 the services have separate addresses, and a token’s lifetime is the one of the service that gave it', async (t) => {
-  const server = await startServer({ environment: { PARLEY_SESSION_SECONDS: '1800', PARLEY_RENEW_SECONDS: '7200' } });
+  const server = await startServer({
+    shards: 2,
+    environment: { PARLEY_SESSION_SECONDS: '1800', PARLEY_RENEW_SECONDS: '7200' },
+  });
   t.after(() => server.stop());
   const ports = [server.coordinator, server.messaging, server.calendar].map((base) => new URL(base).port);
   assert.equal(new Set(ports).size, 3);
@@ -237,7 +241,7 @@ test('SVC-01 the services have separate addresses, and a token’s lifetime is t
 });
 
 test('SVC-03 SVC-04 each service answers its own paths and knows nothing of the others’', async (t) => {
-  const server = await startServer();
+  const server = await startServer({ shards: 2 });
   t.after(() => server.stop());
   const { ann } = await server.people('ann');
   const body = { username: 'ann', password: ann.password };

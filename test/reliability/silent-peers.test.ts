@@ -38,7 +38,7 @@ function heardOf(watcher: TestSocket, user: string): unknown[] {
 
 void suite('silent peers', { concurrency: true }, () => {
   test('SOC-02 FRM-03 half-open peers are noticed within the idle time, and presence follows', async (t) => {
-    const server = await startServer({ environment: { PARLEY_SOCKET_IDLE_SECONDS: IDLE_SECONDS } });
+    const server = await startServer({ shards: 2, environment: { PARLEY_SOCKET_IDLE_SECONDS: IDLE_SECONDS } });
     t.after(() => server.stop());
     const { ann, ben, cas } = await server.people('ann', 'ben', 'cas');
     await start(server, ann, 'direct', ['ben']);
@@ -66,6 +66,7 @@ void suite('silent peers', { concurrency: true }, () => {
 
   test('SOC-12 peers that never read on are cut, memory is bounded, and the others hear everything', async (t) => {
     const server = await startServer({
+      shards: 2,
       // Without the idle time, which would let it go earlier: the cut is what this is about.
       environment: { PARLEY_SOCKET_BUFFER_BYTES: '65536', PARLEY_SOCKET_IDLE_SECONDS: '960' },
     });

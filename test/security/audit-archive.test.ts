@@ -10,7 +10,9 @@ import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { AUDIT_DAYS_MAX, AUDIT_DAYS_MIN, AuditArchive, TRIM_STEP } from '#src/audit/audit-archive.ts';
 import { EXPORTED_LINE_BYTES_MAX } from '#src/audit/exported-trail.ts';
-import { verifyFile } from '#src/cli/audit-commands.ts';
+import { verifyFile, verifyFolder } from '#src/cli/audit-commands.ts';
+import { UsageError } from '#src/cli/command-error.ts';
+import { readCommandLine } from '#src/cli/command-line.ts';
 import { STATED_POLICIES } from '#src/limits/policies.ts';
 import { accountsCondition, ACCOUNTS_FILLED_SHARE } from '#src/server/alert-sources.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
@@ -22,6 +24,7 @@ import {
 } from '#storage/accounts/accounts-reader.ts';
 import { AUDIT_GENESIS, auditHash, type AuditEntry, type AuditForm } from '#storage/accounts/audit-chain.ts';
 import { checkFolder } from '#storage/check/check.ts';
+import { FolderError } from '#storage/engine/folder.ts';
 import { ActorHost } from '#test/actors/actor-host.ts';
 import { startConsoleServer } from '#test/console/console-server.ts';
 import { programOf } from '#test/support/program.ts';
@@ -139,9 +142,9 @@ test('CON-04 whoever takes entries away by hand and moves the anchor is found ou
     await environment.commit([{ table: 'meta', key: AUDIT_ANCHOR, value: anchor }]);
     await environment.close();
     assert.notDeepEqual((await checkFolder(folder)).problems, [], `an anchor at ${through}`);
-    const { status, out } = await verify('--data', folder);
-    assert.equal(status, 1);
-    assert.match(out, SAID_OF_ANCHOR[through as 2 | 4]);
+    const { isWhole, lines } = await verifyFolder(folder);
+    assert.equal(isWhole, false);
+    assert.match(`${lines.join('\n')}\n`, SAID_OF_ANCHOR[through as 2 | 4]);
   }
 });
 
@@ -233,11 +236,12 @@ test('CON-04 a trimmed trail and its export are verified with the proof of what 
   assert.deepEqual(await verify('--data', folder), whole);
   assert.deepEqual(readFileSync(join(folder, 'accounts.mdb')), before);
   assert.deepEqual(await verify('--file', copy), whole);
-  assert.deepEqual((await verify('--data', temporaryFolder(t))).status, 1);
-  assert.deepEqual((await verify('--file', join(folder, 'nothing.jsonl'))).status, 1);
-  const usage = await verify(copy);
-  assert.deepEqual([usage.status, usage.out], [2, '']);
-  assert.match(usage.said, /Usage: parley audit verify \[--file FILE\] \[--data FOLDER\]/);
+  // Every command says these on standard error, and exits with 1, or with 2 for the last one.
+  await assert.rejects(verifyFolder(temporaryFolder(t)), FolderError);
+  await assert.rejects(verifyFile(join(folder, 'nothing.jsonl')), { code: 'ENOENT', syscall: 'open' });
+  const isUsage = (error: unknown) =>
+    error instanceof UsageError && error.message.includes('Usage: parley audit verify [--file FILE] [--data FOLDER]');
+  assert.throws(() => readCommandLine(['audit', 'verify', copy]), isUsage);
 });
 
 /** Name → the lines of a damaged copy, and what is said: entries that follow, and where it breaks. Entry 4 is in line 2. */

@@ -13,7 +13,7 @@ import { connect, type TestSocket } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 
 // Somebody whose connection is gone has left a call after a while, which is short here.
-const host = await startConsoleServer({ PARLEY_CALL_LOST_SECONDS: '2' });
+const host = await startConsoleServer({ PARLEY_CALL_LOST_SECONDS: '2' }, { shards: 2 });
 const { server } = host;
 after(async () => await host.stop());
 const { ann, ben, cyn, mallory } = await server.people('ann', 'ben', 'cyn', 'mallory');

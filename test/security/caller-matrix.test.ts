@@ -114,7 +114,10 @@ function everyDoor(): Door[] {
 let site: ConsoleServer;
 let callers: Readonly<Record<string, Readonly<Record<string, string>>>>;
 before(async () => {
-  site = await startConsoleServer({ PARLEY_SERVICE_TOKENS: JSON.stringify({ mail: MAIL, messaging: MESSAGING }) });
+  site = await startConsoleServer(
+    { PARLEY_SERVICE_TOKENS: JSON.stringify({ mail: MAIL, messaging: MESSAGING }) },
+    { shards: 2 },
+  );
   const { coordinator } = site.server;
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   const made = await request<{ password: string }>('POST', `${coordinator}/v1/app-passwords`, {

@@ -69,6 +69,7 @@ export function pathOf(url: string): string {
 const ends: (() => void)[] = [];
 const SERVICE = 's'.repeat(43);
 const running = await startConsoleServer({
+  shards: 2,
   environment: {
     ...trusting({ after: (end) => ends.push(end) }),
     PARLEY_RECOVERY_WEBHOOK: 'http://127.0.0.1:9/codes',

@@ -13,7 +13,7 @@ import { request, type Person } from '#test/support/server.ts';
 import { connect, type TestSocket } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 
-const host = await startConsoleServer({ PARLEY_CALL_LOST_SECONDS: '600' });
+const host = await startConsoleServer({ PARLEY_CALL_LOST_SECONDS: '600' }, { shards: 2 });
 const { server } = host;
 after(async () => await host.stop());
 const { ann, ben, cyn, dan, eve, fay, gus } = await server.people('ann', 'ben', 'cyn', 'dan', 'eve', 'fay', 'gus');

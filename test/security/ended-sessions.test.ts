@@ -20,7 +20,10 @@ import { until } from '#test/support/waiting.ts';
 
 let running: ConsoleServer;
 before(async () => {
-  running = await startConsoleServer({ environment: { PARLEY_RECOVERY_WEBHOOK: 'http://127.0.0.1:9/codes' } });
+  running = await startConsoleServer({
+    shards: 2,
+    environment: { PARLEY_RECOVERY_WEBHOOK: 'http://127.0.0.1:9/codes' },
+  });
 });
 after(async () => await running.stop());
 
@@ -265,28 +268,6 @@ describe('sessions', { concurrency: true }, () => {
     await renewed(server, all[0] as Session);
   });
 
-  test('CRD-02 a renewal whose answer was lost with the server is asked for again, and the session goes on', async () => {
-    const first = await startServer();
-    let second: TestServer | undefined;
-    try {
-      const { fay, gil } = await first.people('fay', 'gil');
-      // What it answered, nobody has read.
-      const lost = await renewed(first, fay.session);
-      await first.end('SIGKILL');
-      await postponeGrace(first.folder, 'fay');
-      second = await startServer({ folder: first.folder });
-      const again = await renewed(second, fay.session);
-      assert.equal(again.refresh_token, lost.refresh_token);
-      assert.equal((await second.api({ ...fay, session: again }, 'GET', '/v1/inbox')).status, 200);
-      assert.equal((await renewed(second, again)).refresh_token, again.refresh_token);
-      // And one whose request was lost with it.
-      await renewed(second, gil.session);
-    } finally {
-      await second?.stop();
-      await first.stop();
-    }
-  });
-
   test('CRD-08 keys rotate under a running server: nobody is signed out, and a key that there is not signs nothing', async () => {
     const { server } = running;
     const { hal, ida } = await server.people('hal', 'ida');
@@ -381,4 +362,26 @@ describe('sessions', { concurrency: true }, () => {
     // A link of five minutes is of the person; a feed is revoked by itself.
     assert.deepEqual(await knock(server, lea, opened), { ...ALL_OPEN, ...ALL_CLOSED, app: '401' });
   });
+});
+
+// The last one: it ends the server of all.
+test('CRD-02 a renewal whose answer was lost with the server is asked for again, and the session goes on', async () => {
+  const first = running.server;
+  let second: TestServer | undefined;
+  try {
+    const { fay, gil } = await first.people('fay', 'gil');
+    // What it answered, nobody has read.
+    const lost = await renewed(first, fay.session);
+    await first.end('SIGKILL');
+    await postponeGrace(first.folder, 'fay');
+    second = await startServer({ shards: 2, folder: first.folder });
+    const again = await renewed(second, fay.session);
+    assert.equal(again.refresh_token, lost.refresh_token);
+    assert.equal((await second.api({ ...fay, session: again }, 'GET', '/v1/inbox')).status, 200);
+    assert.equal((await renewed(second, again)).refresh_token, again.refresh_token);
+    // And one whose request was lost with it.
+    await renewed(second, gil.session);
+  } finally {
+    await second?.stop();
+  }
 });

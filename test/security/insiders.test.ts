@@ -14,7 +14,7 @@ import { request, type Person, type Reply } from '#test/support/server.ts';
 import { connect } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
 
-const host = await startConsoleServer();
+const host = await startConsoleServer({}, { shards: 2 });
 after(async () => await host.stop());
 const { call, server } = host;
 const { alice, bob, carl, dave } = await server.people('alice', 'bob', 'carl', 'dave');

@@ -32,7 +32,7 @@ const environment = {
   PARLEY_LINK_PREVIEWS: 'on',
   PARLEY_ALLOW_PRIVATE_TARGETS: 'true',
 };
-const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory'], { environment });
+const { server, alice, bob, mallory } = await shareServer(['alice', 'bob', 'mallory'], { shards: 2, environment });
 after(async () => {
   pages.closeAllConnections();
   pages.close();

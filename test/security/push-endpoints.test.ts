@@ -60,6 +60,7 @@ before(async () => {
   await new Promise<void>((resolve) => inner.listen(0, '::', resolve));
   innerPort = (inner.address() as AddressInfo).port;
   server = await startServer({
+    shards: 2,
     environment: {
       NODE_EXTRA_CA_CERTS: certificate,
       NODE_OPTIONS: `--import=${pathToFileURL(resolver).href}`,

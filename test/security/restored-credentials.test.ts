@@ -259,7 +259,7 @@ test('CRD-11 after a restore nothing opens that was used, revoked or replaced si
   const ownerLink = /^owner_link: (\S+)$/m.exec(stdout)?.[1];
   assert.ok(ownerLink !== undefined, stdout);
   assert.deepEqual((await checkFolder(data)).problems, []);
-  const restored = await startServer({ folder: data });
+  const restored = await startServer({ shards: 2, folder: data });
   t.after(async () => await restored.stop());
   assert.deepEqual(
     await knockAll([...all, doors.unused], restored),

@@ -7,6 +7,7 @@ import { shareServer } from '#test/support/shared-server.ts';
 const MAIL = 'm'.repeat(43);
 const MESSAGING = 'n'.repeat(43);
 const { server, ivan } = await shareServer(['ivan'], {
+  shards: 2,
   environment: { PARLEY_SERVICE_TOKENS: JSON.stringify({ mail: MAIL, messaging: MESSAGING }) },
 });
 

@@ -19,7 +19,7 @@ import { until } from '#test/support/waiting.ts';
 import { shareServer } from '#test/support/shared-server.ts';
 import { temporaryFolder } from '#test/support/temporary-folder.ts';
 
-const { server, alice, bob } = await shareServer(['alice', 'bob']);
+const { server, alice, bob } = await shareServer(['alice', 'bob'], { shards: 2 });
 const NOW = Math.floor(Date.now() / 1_000);
 const TEN_YEARS = 315_360_000;
 

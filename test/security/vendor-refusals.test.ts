@@ -11,7 +11,7 @@ let host: ConsoleServer;
 let token: string;
 let id: string;
 before(async () => {
-  host = await startConsoleServer();
+  host = await startConsoleServer({}, { shards: 2 });
   token = (host.callers.vendor_active['authorization'] as string).slice('Bearer '.length);
   id = token.split('_')[2] as string;
 });

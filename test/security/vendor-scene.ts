@@ -39,10 +39,13 @@ export function vendorReads(): readonly ConsoleRoute[] {
 }
 
 export async function startVendorScene(): Promise<VendorScene> {
-  const host = await startConsoleServer({
-    PARLEY_TRUSTED_PROXIES: '127.0.0.1',
-    PARLEY_RECOVERY_WEBHOOK: DEAF_WEBHOOK,
-  });
+  const host = await startConsoleServer(
+    {
+      PARLEY_TRUSTED_PROXIES: '127.0.0.1',
+      PARLEY_RECOVERY_WEBHOOK: DEAF_WEBHOOK,
+    },
+    { shards: 2 },
+  );
   try {
     return await plantScene(host);
   } catch (error) {

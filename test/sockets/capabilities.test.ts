@@ -22,7 +22,7 @@ let callers: Record<Name, Person>;
 let boardId = '';
 
 before(async () => {
-  running = await startConsoleServer({ environment: { PARLEY_LOG_LEVEL: 'silent' } });
+  running = await startConsoleServer({ shards: 2, environment: { PARLEY_LOG_LEVEL: 'silent' } });
   const { console, server } = running;
   const { member, person, target, viewer } = await server.people('member', 'person', 'target', 'viewer');
   const session = await server.signIn('root', OWNER_PASSWORD);

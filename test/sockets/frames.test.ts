@@ -13,7 +13,7 @@ let ann: Person;
 let ben: Person;
 
 before(async () => {
-  server = await startServer();
+  server = await startServer({ shards: 2 });
   ({ ann, ben } = await server.people('ann', 'ben'));
 });
 after(async () => {

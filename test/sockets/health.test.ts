@@ -22,7 +22,7 @@ interface Health {
 
 let server: TestServer;
 before(async () => {
-  server = await startServer();
+  server = await startServer({ shards: 2 });
 });
 after(async () => {
   await server.stop();

@@ -25,7 +25,8 @@ let people: Record<'alice' | 'bob' | 'carol' | 'dave', Person>;
 let boardId = '';
 
 before(async () => {
-  running = await startConsoleServer({ environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' } });
+  const environment = { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' };
+  running = await startConsoleServer({ shards: 2, environment });
   people = await running.server.people('alice', 'bob', 'carol', 'dave');
   const board = await running.console<{ id: string }>('POST', '/groups', { name: 'Board', members: ['carol'] });
   assert.equal(board.status, 201);

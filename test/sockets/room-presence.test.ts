@@ -23,7 +23,10 @@ let room = '';
 const sockets = new Map<string, TestSocket>();
 
 before(async () => {
-  running = await startConsoleServer({ environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' } });
+  running = await startConsoleServer({
+    shards: 2,
+    environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' },
+  });
   const { server } = running;
   people = await server.people(...NAMES);
   const crowd = Array.from({ length: HINT_PARTICIPANTS_MAX }, (_, n) => `crowd${n}`);

@@ -12,8 +12,8 @@ let server: TestServer;
 let brief: TestServer;
 before(async () => {
   [server, brief] = await Promise.all([
-    startServer({ environment: { PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '3' } }),
-    startServer({ environment: { PARLEY_SESSION_SECONDS: '5' } }),
+    startServer({ shards: 2, environment: { PARLEY_LOGIN_ATTEMPTS_PER_MINUTE: '3' } }),
+    startServer({ shards: 2, environment: { PARLEY_SESSION_SECONDS: '5' } }),
   ]);
 });
 after(async () => {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
+import { ConfigError, readConfig } from '#src/config.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect, type TestSocket } from '#test/support/socket.ts';
 import { until } from '#test/support/waiting.ts';
@@ -50,8 +51,8 @@ class Poster {
 /** The whole history of a room: seq → body. */
 async function historyOf(server: TestServer, person: Person, room: string): Promise<Map<number, string>> {
   const found = new Map<number, string>();
-  for (let after = 0; ; after = Math.max(...found.keys())) {
-    const path = `/v1/conversations/${room}/messages?after_seq=${after}&limit=200`;
+  for (let last = 0; ; last = Math.max(...found.keys())) {
+    const path = `/v1/conversations/${room}/messages?after_seq=${last}&limit=200`;
     const { status, body, text } = await server.api<{ items: { seq: number; body: string }[] }>(person, 'GET', path);
     assert.equal(status, 200, text);
     for (const message of body.items) found.set(message.seq, message.body);
@@ -81,6 +82,10 @@ async function healthOf(server: TestServer): Promise<Health> {
   return (await (await fetch(`${server.coordinator}/healthz`)).json()) as Health;
 }
 
+/** One server for the tests that do not end it; it dies a thread at a time. */
+const dying = await startServer({ shards: 2, environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' } });
+after(async () => assert.equal(await dying.stop(), 0));
+
 /** Restarts by thread, once every thread answers. */
 async function restartsOf(server: TestServer): Promise<Record<string, number>> {
   const { status, threads } = await healthOf(server);
@@ -88,67 +93,63 @@ async function restartsOf(server: TestServer): Promise<Record<string, number>> {
 }
 
 test('MSG-08 SOC-02 a shard dies under load: nothing acknowledged is lost, the other shard serves on and its sockets hear all', async () => {
-  const server = await startServer({ environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' } });
-  try {
-    const names = Array.from({ length: 24 }, (_, index) => `person-${index}`);
-    const people = Object.values(await server.people(...names));
-    const [ann, ben] = people as [Person, Person];
-    // Rooms enough that each shard has some.
-    const rooms = await Promise.all(Array.from({ length: 6 }, () => start(server, ann, 'room', names.slice(1))));
-    const roomAt = (at: number) => rooms[at % rooms.length] as { id: string };
-    // As many at once that a shard hardly ever dies without changes that are on its disk and told nobody.
-    const posters = people.slice(0, 18).map((person, at) => new Poster(server, person, roomAt(at).id));
-    const sockets = new Map<Person, TestSocket>();
-    for (const person of people) sockets.set(person, await connect(server, person));
-    await until(() => posters.every(({ acknowledged }) => acknowledged.size >= 5), 'the load to begin');
-    for (const shard of [0, 1]) {
-      await crashNext(server, shard);
-      const closed = await until(async () => {
-        const { sockets: left } = await healthOf(server);
-        const found = [...sockets].filter(([, socket]) => socket.closed !== undefined);
-        return found.length > 0 && found.length + left.open === sockets.size ? found : undefined;
-      }, 'the sockets of the shard to close');
-      // Where the kernel puts 24 sockets is chance, yet once in eight million times all are on one shard; where it puts
-      // the half that comes again may well be one.
-      if (shard === 0) assert.ok(closed.length < sockets.size, 'all sockets were on one shard');
-      const counts = posters.map(({ acknowledged }) => acknowledged.size);
-      await until(
-        () => posters.every(({ acknowledged }, index) => acknowledged.size > (counts[index] ?? 0)),
-        'every room to take messages again',
-      );
-      // Not before the shard is back, or all of them would be on the other one.
-      for (const [person, socket] of closed) {
-        assert.ok((socket.closed?.code ?? 0) < 4400 && socket.closed?.code !== 4001);
-        sockets.set(person, await connect(server, person));
-      }
-      for (const room of rooms) await hearEverywhere(server, [...sockets.values()], ben, room.id);
-      const stayed = [...sockets].filter(([person]) => closed.every(([other]) => other !== person));
-      for (const [, socket] of stayed) assertHearsAll(socket, rooms);
+  const names = Array.from({ length: 24 }, (_, index) => `person-${index}`);
+  const people = Object.values(await dying.people(...names));
+  const [ann, ben] = people as [Person, Person];
+  // Rooms enough that each shard has some.
+  const rooms = await Promise.all(Array.from({ length: 6 }, () => start(dying, ann, 'room', names.slice(1))));
+  const roomAt = (at: number) => rooms[at % rooms.length] as { id: string };
+  // As many at once that a shard hardly ever dies without changes that are on its disk and told nobody.
+  const posters = people.slice(0, 18).map((person, at) => new Poster(dying, person, roomAt(at).id));
+  const sockets = new Map<Person, TestSocket>();
+  for (const person of people) sockets.set(person, await connect(dying, person));
+  await until(() => posters.every(({ acknowledged }) => acknowledged.size >= 5), 'the load to begin');
+  for (const shard of [0, 1]) {
+    await crashNext(dying, shard);
+    const closed = await until(async () => {
+      const { sockets: left } = await healthOf(dying);
+      const found = [...sockets].filter(([, socket]) => socket.closed !== undefined);
+      return found.length > 0 && found.length + left.open === sockets.size ? found : undefined;
+    }, 'the sockets of the shard to close');
+    // Where the kernel puts 24 sockets is chance, yet once in eight million times all are on one shard; where it puts
+    // the half that comes again may well be one.
+    if (shard === 0) assert.ok(closed.length < sockets.size, 'all sockets were on one shard');
+    const counts = posters.map(({ acknowledged }) => acknowledged.size);
+    await until(
+      () => posters.every(({ acknowledged }, index) => acknowledged.size > (counts[index] ?? 0)),
+      'every room to take messages again',
+    );
+    // Not before the shard is back, or all of them would be on the other one.
+    for (const [person, socket] of closed) {
+      assert.ok((socket.closed?.code ?? 0) < 4400 && socket.closed?.code !== 4001);
+      sockets.set(person, await connect(dying, person));
     }
-    await Promise.all(posters.map((poster) => poster.stop()));
-    for (const [index, room] of rooms.entries()) {
-      const history = await historyOf(server, ann, room.id);
-      assertHolds(
-        history,
-        posters.filter((_, at) => roomAt(at) === rooms[index]),
-      );
-    }
-    await displaceAll(server, sockets);
-    const restarts = await until(async () => {
-      const found = await restartsOf(server);
-      return Object.keys(found).length === 0 ? undefined : found;
-    }, 'every thread to answer');
-    assert.deepEqual(restarts, { 'shard-0': 1, 'shard-1': 1 });
-    assert.equal(await server.end('SIGTERM'), 0);
-  } finally {
-    await server.stop();
+    for (const room of rooms) await hearEverywhere(dying, [...sockets.values()], ben, room.id);
+    const stayed = [...sockets].filter(([person]) => closed.every(([other]) => other !== person));
+    for (const [, socket] of stayed) assertHearsAll(socket, rooms);
   }
+  await Promise.all(posters.map((poster) => poster.stop()));
+  for (const [index, room] of rooms.entries()) {
+    const history = await historyOf(dying, ann, room.id);
+    assertHolds(
+      history,
+      posters.filter((_, at) => roomAt(at) === rooms[index]),
+    );
+  }
+  await displaceAll(dying, sockets);
+  const restarts = await until(async () => {
+    const found = await restartsOf(dying);
+    return Object.keys(found).length === 0 ? undefined : found;
+  }, 'every thread to answer');
+  assert.deepEqual(restarts, { 'shard-0': 1, 'shard-1': 1 });
 });
 
 /** Crashes the next shard and waits until it serves again. */
 async function crashNext(server: TestServer, shard: number): Promise<void> {
+  const name = `shard-${shard}`;
+  const { [name]: before = 0 } = (await healthOf(server)).threads.restarts;
   process.kill(server.pid, 'SIGUSR2');
-  await until(async () => (await restartsOf(server))[`shard-${shard}`] === 1, `shard ${shard} to be back`);
+  await until(async () => (await restartsOf(server))[name] === before + 1, `shard ${shard} to be back`);
 }
 
 async function hearEverywhere(server: TestServer, sockets: TestSocket[], who: Person, room: string): Promise<void> {
@@ -181,34 +182,29 @@ async function displaceAll(server: TestServer, sockets: ReadonlyMap<Person, Test
 }
 
 test('FRM-03 after a shard died presence follows the sockets that are left', async () => {
-  const server = await startServer({ environment: { PARLEY_DEBUG_HOOKS: '1', PARLEY_LOG_LEVEL: 'silent' } });
-  try {
-    const { ann, ben } = await server.people('ann', 'ben');
-    await start(server, ann, 'direct', ['ben']);
-    let watcher = await connect(server, ann);
-    let his = await connect(server, ben);
-    const said = (state: string) => (event: { type: string; data: Record<string, unknown> }) =>
-      event.type === 'presence' && event.data['user'] === 'ben' && event.data['state'] === state;
-    await watcher.event(said('online'), 'ben online');
-    for (const shard of [0, 1]) {
-      await crashNext(server, shard);
-      if (watcher.closed !== undefined) watcher = await connect(server, ann);
-      if (his.closed !== undefined) his = await connect(server, ben);
-      watcher.events.length = 0;
-      his.send({ kind: 'presence', awake: false });
-      await watcher.event(said('away'), 'ben away');
-      his.send({ kind: 'presence', awake: true });
-      await watcher.event(said('online'), 'ben online again');
-    }
-    await his.close();
-    await watcher.event(said('offline'), 'ben offline');
-  } finally {
-    await server.stop();
+  const { uma, vic } = await dying.people('uma', 'vic');
+  await start(dying, uma, 'direct', ['vic']);
+  let watcher = await connect(dying, uma);
+  let his = await connect(dying, vic);
+  const said = (state: string) => (event: { type: string; data: Record<string, unknown> }) =>
+    event.type === 'presence' && event.data['user'] === 'vic' && event.data['state'] === state;
+  await watcher.event(said('online'), 'vic online');
+  for (const shard of [0, 1]) {
+    await crashNext(dying, shard);
+    if (watcher.closed !== undefined) watcher = await connect(dying, uma);
+    if (his.closed !== undefined) his = await connect(dying, vic);
+    watcher.events.length = 0;
+    his.send({ kind: 'presence', awake: false });
+    await watcher.event(said('away'), 'vic away');
+    his.send({ kind: 'presence', awake: true });
+    await watcher.event(said('online'), 'vic online again');
   }
+  await his.close();
+  await watcher.event(said('offline'), 'vic offline');
 });
 
 test('MSG-08 SIGTERM under load closes sockets with 4003, ends with 0 and loses nothing acknowledged', async () => {
-  const first = await startServer();
+  const first = await startServer({ shards: 2 });
   let second: TestServer | undefined;
   try {
     const people = Object.values(await first.people('ann', 'ben', 'cas', 'dot'));
@@ -220,7 +216,7 @@ test('MSG-08 SIGTERM under load closes sockets with 4003, ends with 0 and loses 
     assert.equal(await first.end('SIGTERM'), 0);
     for (const socket of sockets) assert.deepEqual(await socket.closing(), { code: 4003, reason: 'draining' });
     await Promise.all(posters.map((poster) => poster.stop()));
-    second = await startServer({ folder: first.folder });
+    second = await startServer({ shards: 2, folder: first.folder });
     assertHolds(await historyOf(second, ann, id), posters);
   } finally {
     await second?.stop();
@@ -230,7 +226,7 @@ test('MSG-08 SIGTERM under load closes sockets with 4003, ends with 0 and loses 
 
 /** What a start that must fail says, and its exit code. */
 async function failedStart(environment: Record<string, string>, folder: string): Promise<string> {
-  const started = startServer({ environment, folder });
+  const started = startServer({ shards: 2, environment, folder });
   const failure = await started.then(
     async (server) => {
       await server.stop();
@@ -242,15 +238,14 @@ async function failedStart(environment: Record<string, string>, folder: string):
 }
 
 test('a second server on the same folder, a taken port and wrong settings stop the start and say why', async () => {
-  const server = await startServer();
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
   try {
-    const second = await failedStart({}, server.folder);
+    const second = await failedStart({}, dying.folder);
     assert.match(second, /ended with 2 before it was ready:\nparley: .*(in use|running|another|already)/i);
     for (const [name, url] of [
-      ['PARLEY_COORDINATOR_PORT', server.coordinator],
-      ['PARLEY_MESSAGING_PORT', server.messaging],
-      ['PARLEY_CALENDAR_PORT', server.calendar],
+      ['PARLEY_COORDINATOR_PORT', dying.coordinator],
+      ['PARLEY_MESSAGING_PORT', dying.messaging],
+      ['PARLEY_CALENDAR_PORT', dying.calendar],
     ] as const) {
       const { port } = new URL(url);
       const said = await failedStart({ [name]: port }, folder);
@@ -259,12 +254,13 @@ test('a second server on the same folder, a taken port and wrong settings stop t
     }
     const unknown = await failedStart({ PARLEY_SHARD: '2' }, folder);
     assert.match(unknown, /ended with 2 .*\nparley: PARLEY_SHARD is not a setting\. Settings: .*PARLEY_SHARDS/);
-    const wrong = await failedStart({ PARLEY_SHARDS: 'many' }, folder);
-    assert.match(wrong, /ended with 2 .*\nparley: PARLEY_SHARDS is "many": /);
-    const person = await server.person('ann');
-    assert.equal((await server.api(person, 'GET', '/v1/inbox')).status, 200);
+    // Every wrong setting is said in that way.
+    const many = (error: unknown) =>
+      error instanceof ConfigError && error.message.startsWith('PARLEY_SHARDS is "many": ');
+    assert.throws(() => readConfig({ PARLEY_SHARDS: 'many' }), many);
+    const person = await dying.person('zoe');
+    assert.equal((await dying.api(person, 'GET', '/v1/inbox')).status, 200);
   } finally {
-    await server.stop();
     await rm(folder, { recursive: true, force: true });
   }
 });

@@ -14,7 +14,7 @@ let ben: Person;
 let cyn: Person;
 
 before(async () => {
-  server = await startServer();
+  server = await startServer({ shards: 2 });
   ({ ann, ben, cyn } = await server.people('ann', 'ben', 'cyn'));
 });
 after(async () => {

@@ -29,6 +29,7 @@ async function closedTooSlow(server: TestServer): Promise<number> {
 
 test('SOC-12 a peer that stops reading is closed with 4002, bounded, and the others hear everything', async () => {
   const server = await startServer({
+    shards: 2,
     // Without the idle time, which would let them go on a slow machine: the buffer is what this is about.
     environment: { PARLEY_SOCKET_BUFFER_BYTES: '65536', PARLEY_SOCKET_IDLE_SECONDS: '960' },
   });

@@ -1,6 +1,9 @@
 /** The socket over the real server: who gets one, which one stays, and what it hears. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { SessionTokens } from '#src/identity/credentials/session-tokens.ts';
+import type { SessionClaims } from '#src/protocol/sessions/sessions.ts';
+import { AccountsReader } from '#storage/accounts/accounts.ts';
 import { callControl } from '#test/support/control.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { connect, refusedUpgrade, type TestSocket } from '#test/support/socket.ts';
@@ -12,7 +15,9 @@ let ann: Person;
 let ben: Person;
 
 before(async () => {
-  server = await startServer();
+  // The last test reads what it wrote of all of them.
+  const environment = { PARLEY_LOG_LEVEL: 'debug', PARLEY_DEBUG_HOOKS: '1' };
+  server = await startServer({ shards: 2, environment });
   ({ ann, ben } = await server.people('ann', 'ben'));
 });
 after(async () => {
@@ -47,14 +52,20 @@ test('SOC-01 a token as a subprotocol opens the socket, in any place among them,
 });
 
 test('SOC-01 an expired token gets 401 before the upgrade', async () => {
-  const brief = await startServer({ environment: { PARLEY_SESSION_SECONDS: '5' } });
-  try {
-    const person = await brief.person('dora');
-    await until(() => Date.now() >= person.session.exp * 1000, 'the token to expire');
-    assertRefused(await refusedUpgrade(brief, queryOf(person)), 401, 'token_expired');
-  } finally {
-    await brief.stop();
-  }
+  const dora = await server.person('dora');
+  const accounts = new AccountsReader(server.folder);
+  const tokens = new SessionTokens(accounts.signingKeys('session_keys'));
+  await accounts.close();
+  // Her own, as the server signs it, but for its times.
+  const claims = JSON.parse(
+    Buffer.from(dora.session.token.split('.')[1] as string, 'base64url').toString(),
+  ) as SessionClaims;
+  const tokenUntil = (exp: number) => tokens.sign({ ...claims, iat: exp - 60, exp });
+  const now = Math.floor(Date.now() / 1_000);
+  const past = { ...dora, session: { ...dora.session, token: tokenUntil(now - 1) } };
+  assertRefused(await refusedUpgrade(server, queryOf(past)), 401, 'token_expired');
+  const good = { ...dora, session: { ...dora.session, token: tokenUntil(now + 60) } };
+  await (await connect(server, good)).close();
 });
 
 test('SOC-01 CRD-08 a revoked session gets 401 before the upgrade', async () => {
@@ -164,27 +175,25 @@ test('SOC-05 everybody hears a conversation in seq order without gaps while many
   for (const socket of [...sockets, late]) await socket.close();
 });
 
+// The last one: it ends the server of all.
 test('SOC-01 neither a token nor the query of an upgrade is in anything the server writes', async () => {
-  const debug = await startServer({ environment: { PARLEY_LOG_LEVEL: 'debug', PARLEY_DEBUG_HOOKS: '1' } });
-  try {
-    const person = await debug.person('zoe');
-    const socket = await connect(debug, person);
-    await refusedUpgrade(debug, `?token=${person.session.token}x&device=${person.session.device_id}`);
-    await refusedUpgrade(debug, `?token=very-secret-thing&device=${person.session.device_id}`);
-    await debug.api(person, 'GET', '/v1/inbox?token=other-secret-thing');
-    socket.send({ kind: 'typing', conv: 'no', token: person.session.token });
-    await socket.event('error');
-    process.kill(debug.pid, 'SIGUSR2');
-    await until(() => debug.output.some((line) => line.includes('a shard died')), 'the log of the crash');
-    assert.equal(await debug.end('SIGTERM'), 0);
-    const written = debug.output.join('\n');
-    assert.ok(written.includes('the server has stopped'));
-    const secrets = [person.session.token, person.session.token.split('.')[2] as string, person.password, '/v1/ws?'];
-    for (const secret of [...secrets, 'very-secret-thing', 'other-secret-thing']) {
-      assert.ok(!written.includes(secret), `${secret} was written`);
-    }
-  } finally {
-    await debug.stop();
+  const person = await server.person('zoe');
+  const socket = await connect(server, person);
+  await refusedUpgrade(server, `?token=${person.session.token}x&device=${person.session.device_id}`);
+  await refusedUpgrade(server, `?token=very-secret-thing&device=${person.session.device_id}`);
+  await server.api(person, 'GET', '/v1/inbox?token=other-secret-thing');
+  socket.send({ kind: 'typing', conv: 'no', token: person.session.token });
+  await socket.event('error');
+  process.kill(server.pid, 'SIGUSR2');
+  await until(() => server.output.some((line) => line.includes('a shard died')), 'the log of the crash');
+  assert.equal(await server.end('SIGTERM'), 0);
+  const written = server.output.join('\n');
+  assert.ok(written.includes('the server has stopped'));
+  const own = [ann, ben, person].flatMap(({ password, session: { token } }) => [
+    ...[token, token.split('.')[2] as string, password],
+  ]);
+  for (const secret of [...own, '/v1/ws?', 'very-secret-thing', 'other-secret-thing']) {
+    assert.ok(!written.includes(secret), `${secret} was written`);
   }
 });
 

@@ -11,7 +11,7 @@ import { connect } from '#test/support/socket.ts';
 import { start } from '#test/messaging/conversing.ts';
 
 /** The least that the setting takes. */
-const server = await startServer({ environment: { PARLEY_SOCKET_IDLE_SECONDS: '8' } });
+const server = await startServer({ shards: 2, environment: { PARLEY_SOCKET_IDLE_SECONDS: '8' } });
 after(async () => await server.stop());
 const { ann, ben, cat } = await server.people('ann', 'ben', 'cat');
 await start(server, ann, 'direct', ['ben']);

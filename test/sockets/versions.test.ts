@@ -16,7 +16,10 @@ let ann: Person;
 let old: Person;
 
 before(async () => {
-  [server, strict] = await Promise.all([startServer(), startServer({ environment: { PARLEY_PROTOCOL_MIN: '1' } })]);
+  [server, strict] = await Promise.all([
+    startServer({ shards: 2 }),
+    startServer({ shards: 2, environment: { PARLEY_PROTOCOL_MIN: '1' } }),
+  ]);
   ann = await server.person('ann');
   await request('POST', `${strict.coordinator}/v1/auth/login`, { body: {} });
   const { person } = await addWithHeader(strict, 'old');

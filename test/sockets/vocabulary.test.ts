@@ -28,7 +28,7 @@ let his: TestSocket;
 let owners: TestSocket;
 
 before(async () => {
-  running = await startConsoleServer({ environment: { PARLEY_LOG_LEVEL: 'silent' } });
+  running = await startConsoleServer({ shards: 2, environment: { PARLEY_LOG_LEVEL: 'silent' } });
   const { server } = running;
   ({ alice, bob } = await server.people('alice', 'bob'));
   owner = { username: 'root', password: OWNER_PASSWORD, session: await server.signIn('root', OWNER_PASSWORD) };

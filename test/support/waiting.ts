@@ -8,7 +8,7 @@ export const PATIENCE_MILLIS = 30_000;
  * Between two looks a tenth of what was waited so far, within these bounds: to look all the time takes the processor from
  * the server that is waited for, and each look may be a request.
  */
-const [PAUSE_MILLIS_MIN, PAUSE_MILLIS_MAX] = [2, 100];
+const [PAUSE_MILLIS_MIN, PAUSE_MILLIS_MAX] = [2, 200];
 
 /** The promise's value, or an error that says what was waited for. */
 export async function deadline<T>(promise: Promise<T>, millis: number, what: string): Promise<T> {

@@ -54,6 +54,7 @@ const others = Array.from({ length: EARLIER_APPS_MAX + 2 }, (_, at) =>
 setDefaultCACertificates([readFileSync(paths.chain, 'utf8'), ...others.map(({ certificate }) => certificate)]);
 
 const { server, anna, boris } = await shareServer(['anna', 'boris'], {
+  shards: 2,
   environment: {
     PARLEY_TLS_CERTIFICATE_FILE: paths.chain,
     PARLEY_TLS_KEY_FILE: paths.key,

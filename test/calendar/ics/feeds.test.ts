@@ -2,23 +2,21 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { get, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { STATED_POLICIES } from '#src/limits/policies.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { FEEDS_PER_CALENDAR_MAX } from '#storage/calendars/calendar-feeds.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import { callControl } from '#test/support/control.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
-import { shareServer } from '#test/support/shared-server.ts';
 import { assertRefused, call, makeCalendar } from '../service/calling.ts';
 
-const { server, alice, bob } = await shareServer(['alice', 'bob']);
+const { server, console: asOwner, stop } = await startConsoleServer();
+after(stop);
+const { alice, bob } = await server.people('alice', 'bob');
 
 async function publish(
   calendar: string,
@@ -265,16 +263,17 @@ test('CAL-02 feeds are the owner’s to publish, so many of a calendar, and are 
   }
 });
 
-test('CAL-02 publishing and revoking are audited without the token; who is blocked publishes nothing', async (t) => {
-  const { server: own, console, stop } = await startConsoleServer();
-  t.after(stop);
-  const { alice: owner } = await own.people('alice');
-  const { id } = await makeCalendar(own, owner, {});
+test('CAL-02 publishing and revoking are audited without the token; who is blocked publishes nothing', async () => {
+  const owner = await server.person('anna');
+  const { id } = await makeCalendar(server, owner, {});
   const path = `/v1/calendars/${id}/feeds`;
-  const made = (await call(own, owner, 'POST', path, {})).body as { id: string; path: string };
-  const second = (await call(own, owner, 'POST', path, { detail: 'free_busy' })).body as { id: string; path: string };
-  await call(own, owner, 'DELETE', `${path}/${second.id}`);
-  const trail = await console<{ items: Record<string, unknown>[] }>('GET', '/calendar/audit');
+  const made = (await call(server, owner, 'POST', path, {})).body as { id: string; path: string };
+  const second = (await call(server, owner, 'POST', path, { detail: 'free_busy' })).body as {
+    id: string;
+    path: string;
+  };
+  await call(server, owner, 'DELETE', `${path}/${second.id}`);
+  const trail = await asOwner<{ items: Record<string, unknown>[] }>('GET', '/calendar/audit');
   assert.deepEqual(
     trail.body.items.slice(0, 3).map(({ event, details }) => [event, (details as { feed?: string }).feed]),
     [
@@ -284,27 +283,25 @@ test('CAL-02 publishing and revoking are audited without the token; who is block
     ],
   );
   assert.ok(!trail.text.includes(made.path.slice(29, 60)));
-  assert.equal((await read(made.path, {}, own)).response.status, 200);
-  await callControl(own.folder, 'user.block', { username: 'alice' });
-  assert.equal((await read(made.path, {}, own)).response.status, 404);
+  assert.equal((await read(made.path)).response.status, 200);
+  await callControl(server.folder, 'user.block', { username: 'anna' });
+  assert.equal((await read(made.path)).response.status, 404);
 });
 
+// The last one: it ends the server of all.
 test('CAL-02 feeds outlive kill -9, and are read by clients that are too old for everything else', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
-  t.after(async () => await rm(folder, { recursive: true, force: true }));
-  const before = await startServer({ folder });
-  t.after(async () => await before.end('SIGKILL'));
-  const owner = await before.person('alice');
-  const { id } = await makeCalendar(before, owner, {});
+  const { folder } = server;
+  const owner = await server.person('adam');
+  const { id } = await makeCalendar(server, owner, {});
   const path = `/v1/calendars/${id}/feeds`;
-  const kept = (await call(before, owner, 'POST', path, {})).body as { id: string; path: string };
-  const revoked = (await call(before, owner, 'POST', path, {})).body as { id: string; path: string };
-  await call(before, owner, 'DELETE', `${path}/${revoked.id}`);
-  await before.end('SIGKILL');
+  const kept = (await call(server, owner, 'POST', path, {})).body as { id: string; path: string };
+  const revoked = (await call(server, owner, 'POST', path, {})).body as { id: string; path: string };
+  await call(server, owner, 'DELETE', `${path}/${revoked.id}`);
+  await server.end('SIGKILL');
   assert.deepEqual((await checkFolder(folder)).problems, []);
-  const after = await startServer({ folder, environment: { PARLEY_PROTOCOL_MIN: '1' } });
-  t.after(async () => await after.end('SIGKILL'));
-  assert.equal((await read(kept.path, {}, after)).response.status, 200);
-  assert.equal((await read(revoked.path, {}, after)).response.status, 404);
-  assertRefused(await call(after, owner, 'GET', path), 'client_too_old');
+  const again = await startServer({ folder, environment: { PARLEY_PROTOCOL_MIN: '1' } });
+  t.after(async () => await again.end('SIGKILL'));
+  assert.equal((await read(kept.path, {}, again)).response.status, 200);
+  assert.equal((await read(revoked.path, {}, again)).response.status, 404);
+  assertRefused(await call(again, owner, 'GET', path), 'client_too_old');
 });

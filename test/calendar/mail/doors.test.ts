@@ -20,7 +20,6 @@ import {
   giveAddresses,
   invitation,
   lmtpPort,
-  MAIL_ENVIRONMENT,
   mailOf,
   message,
   OTHER_TOKEN,
@@ -296,12 +295,9 @@ test('a server without a port and a token has neither door', async (t) => {
   assertRefused(await postMail(closed, calendarMail(invite('closed@x')), 'bob@example.org'), 'token_invalid');
 });
 
+// The last one: it ends the server of all.
 test('what was acknowledged is there after kill -9', async (t) => {
-  const running = await startConsoleServer({ environment: MAIL_ENVIRONMENT });
-  t.after(running.stop);
-  t.after(async () => await running.server.end('SIGKILL'));
-  await trustMail(running.console);
-  const { dora } = await giveAddresses(running.server, running.console, 'dora');
+  const { dora } = await giveAddresses(server, console, 'dora');
   const acknowledged: string[] = [];
   const killed = { is: false };
   const writers = Array.from({ length: 4 }, async (_, writer) => {
@@ -312,16 +308,16 @@ test('what was acknowledged is there after kill -9', async (t) => {
         uid,
         invitation().map((line) => line.replace('bob@', 'dora@')),
       );
-      const replies = await deliverMail(running.server, calendarMail(text), ['dora@example.org']);
+      const replies = await deliverMail(server, calendarMail(text), ['dora@example.org']);
       if (replies['dora@example.org'] === '250') acknowledged.push(uid);
     }
   });
   await until(() => acknowledged.length >= 20, 'twenty acknowledged mails');
-  await running.server.end('SIGKILL');
+  await server.end('SIGKILL');
   killed.is = true;
   await Promise.all(writers);
-  assert.deepEqual((await checkFolder(running.server.folder)).problems, []);
-  const again = await startServer({ folder: running.server.folder });
+  assert.deepEqual((await checkFolder(server.folder)).problems, []);
+  const again = await startServer({ folder: server.folder });
   t.after(async () => await again.stop());
   assert.ok(acknowledged.length >= 20);
   for (const uid of acknowledged)

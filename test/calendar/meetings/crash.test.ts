@@ -29,7 +29,7 @@ async function meetingsOf(server: TestServer, { session: { token } }: Person): P
 
 test('MTG-01 after a kill every open meeting of an entry has its entry, at the time of the entry', async (t) => {
   const folder = temporaryFolder(t);
-  let server = await startServer({ folder });
+  let server = await startServer({ shards: 2, folder });
   t.after(async () => await server.stop());
   const alice = await server.person('alice');
   const { id: calendar } = await makeCalendar(server, alice);
@@ -53,7 +53,7 @@ test('MTG-01 after a kill every open meeting of an entry has its entry, at the t
   await server.end('SIGKILL');
   await Promise.all(work);
   assert.deepEqual((await checkFolder(folder)).problems, []);
-  server = await startServer({ folder });
+  server = await startServer({ shards: 2, folder });
   const entries = new Map<string, string>();
   for (let after = '', more = true; more;) {
     const { body } = await call<{
@@ -75,7 +75,7 @@ test('MTG-01 after a kill every open meeting of an entry has its entry, at the t
 
 test('a meeting whose entry was never written ends at the next start; one that somebody made by hand does not', async (t) => {
   const folder = temporaryFolder(t);
-  let server = await startServer({ folder });
+  let server = await startServer({ shards: 2, folder });
   t.after(async () => await server.stop());
   const alice = await server.person('alice');
   const { id: calendar } = await makeCalendar(server, alice);
@@ -99,7 +99,7 @@ test('a meeting whose entry was never written ends at the next start; one that s
     }
   });
   await calendars.close();
-  server = await startServer({ folder });
+  server = await startServer({ shards: 2, folder });
   const found = await until(async () => {
     const meetings = await meetingsOf(server, alice);
     return orphans.every((id) => meetings.get(id)?.state === 'cancelled') && meetings;

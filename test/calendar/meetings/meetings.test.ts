@@ -8,7 +8,9 @@ import { shareServer } from '#test/support/shared-server.ts';
 import { until } from '#test/support/waiting.ts';
 import { assertRefused, basic, call, defaultCalendar, makeCalendar, makeEntry, putObject } from '../service/calling.ts';
 
-const { server, alice, bob, carol, dora, erik } = await shareServer(['alice', 'bob', 'carol', 'dora', 'erik']);
+const { server, alice, bob, carol, dora, erik } = await shareServer(['alice', 'bob', 'carol', 'dora', 'erik'], {
+  shards: 2,
+});
 const TALK = { title: 'Talk', start_at: '2026-11-23T09:00:00Z', end_at: '2026-11-23T10:00:00Z' };
 
 async function ask<T = MeetingView>(who: Person, method: string, path: string, body?: unknown) {

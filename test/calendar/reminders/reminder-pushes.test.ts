@@ -20,7 +20,7 @@ test('CAL-02 a reminder is pushed to the devices of the owner that are not awake
   t.after(async () => await provider.close());
   provider.answer = () => ({ status: 201 });
   const environment = { NODE_EXTRA_CA_CERTS: certificate, PARLEY_ALLOW_PRIVATE_TARGETS: 'true' };
-  const server = await startServer({ environment });
+  const server = await startServer({ shards: 2, environment });
   t.after(async () => await server.stop());
   const alice = await server.person('alice');
   const desktop: Person = { ...alice, session: await server.signIn('alice', alice.password) };

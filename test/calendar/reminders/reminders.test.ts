@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { putAlarm } from '#storage/calendars/calendar-alarms.ts';
 import { Calendars } from '#storage/calendars/calendars.ts';
 import { checkFolder } from '#storage/check/check.ts';
@@ -18,9 +18,14 @@ import { alarm, event, importEvents, inSeconds } from './importing.ts';
 const reminders = (socket: TestSocket) => socket.events.filter(({ type }) => type === 'calendar.reminder');
 const about = (title: string) => (one: TestEvent) => one.type === 'calendar.reminder' && one.data['title'] === title;
 
-test('CAL-02 an alarm reaches all sockets of whom the calendar belongs to, once, and nobody else', async (t) => {
-  const server = await startServer();
-  t.after(async () => await server.stop());
+const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
+let server = await startServer({ folder });
+after(async () => {
+  await server.end('SIGKILL');
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('CAL-02 an alarm reaches all sockets of whom the calendar belongs to, once, and nobody else', async () => {
   const { alice, bob } = await server.people('alice', 'bob');
   const { id } = await makeCalendar(server, alice);
   await call(server, alice, 'PUT', `/v1/calendars/${id}/shares/bob`, { access: 'write' });
@@ -80,19 +85,15 @@ test('CAL-02 an alarm reaches all sockets of whom the calendar belongs to, once,
   for (const socket of [first, second, his]) socket.raw.close();
 });
 
-test('CAL-02 what was due while the server was down is told late, up to an hour, and not once more', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
-  t.after(async () => await rm(folder, { recursive: true, force: true }));
-  let server = await startServer({ folder });
-  t.after(async () => await server.end('SIGKILL'));
-  const alice = await server.person('alice');
-  const { id } = await makeCalendar(server, alice);
+test('CAL-02 what was due while the server was down is told late, up to an hour, and not once more', async () => {
+  const carol = await server.person('carol');
+  const { id } = await makeCalendar(server, carol);
   const now = inSeconds(0);
   const [lateAt, tooLateAt] = [now - LATE_MILLIS_MAX + 60_000, now - LATE_MILLIS_MAX - 1000];
   const soon = inSeconds(30);
   await importEvents(
     server,
-    alice,
+    carol,
     id,
     event('late', lateAt, alarm(lateAt)),
     event('too late', tooLateAt, alarm(tooLateAt)),
@@ -114,8 +115,8 @@ test('CAL-02 what was due while the server was down is told late, up to an hour,
   });
   await calendars.close();
   server = await startServer({ folder });
-  alice.session = await server.signIn('alice', alice.password);
-  const socket = await connect(server, alice);
+  carol.session = await server.signIn('carol', carol.password);
+  const socket = await connect(server, carol);
   await socket.event(about('late'));
   const kept = await socket.event(about('kept'));
   assert.equal(kept.data['recurrence_id'], writeInstant(soon));
@@ -134,10 +135,10 @@ test('CAL-02 what was due while the server was down is told late, up to an hour,
   socket.raw.close();
   await server.end('SIGTERM');
   server = await startServer({ folder });
-  alice.session = await server.signIn('alice', alice.password);
-  const again = await connect(server, alice);
+  carol.session = await server.signIn('carol', carol.password);
+  const again = await connect(server, carol);
   const next = inSeconds(6);
-  await importEvents(server, alice, id, event('next', next, alarm(next)));
+  await importEvents(server, carol, id, event('next', next, alarm(next)));
   await again.event(about('next'));
   assert.deepEqual(
     reminders(again).map(({ data }) => data['title']),

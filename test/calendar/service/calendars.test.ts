@@ -8,7 +8,7 @@ import { shareServer } from '#test/support/shared-server.ts';
 import { connect } from '#test/support/socket.ts';
 import { appPassword, assertRefused, call, defaultCalendar, makeCalendar, makeEntry } from './calling.ts';
 
-const { server, alice, bob, carol, dora } = await shareServer(['alice', 'bob', 'carol', 'dora']);
+const { server, alice, bob, carol, dora } = await shareServer(['alice', 'bob', 'carol', 'dora'], { shards: 2 });
 const EVENT = { title: 'Talk', start_at: '2026-11-23T09:00:00Z', end_at: '2026-11-23T10:00:00Z' };
 
 test('SVC-01 the calendar is a service of its own: it takes the session token and states the protocol', async () => {

@@ -20,7 +20,7 @@ import {
   putObject,
 } from './calling.ts';
 
-const { server, alice, bob, carol } = await shareServer(['alice', 'bob', 'carol']);
+const { server, alice, bob, carol } = await shareServer(['alice', 'bob', 'carol'], { shards: 2 });
 const [ALICE, BOB, CAROL] = ['alice', 'bob', 'carol'].map(uuidAddress) as [string, string, string];
 const TALK = { title: 'Talk', start_at: '2026-11-23T09:00:00Z', end_at: '2026-11-23T10:00:00Z' };
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { CalendarServices } from '#src/calendar/calendar-services.ts';
 import { readEntryLeft } from '#src/calendar/json/entry-handlers.ts';
 import { DerivationPool, INLINE_BYTES_MAX, POOL_QUEUE_MAX } from '#src/calendar/objects/derivation-pool.ts';
@@ -21,7 +21,7 @@ import type { Calendars } from '#storage/calendars/calendars.ts';
 import { backupFolder, restoreFolder } from '#storage/backup/backup.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { startServer } from '#test/support/server.ts';
-import { assertRefused, call, defaultCalendar, eventText, makeEntry } from './calling.ts';
+import { assertRefused, call, defaultCalendar, eventText, makeCalendar, makeEntry } from './calling.ts';
 
 /** An event of that many bytes and a few more. */
 function largeText(bytes: number, lines: readonly string[] = []): string {
@@ -106,10 +106,20 @@ test('one large object more than may wait is refused, and small ones never wait'
   assert.equal((await Promise.all(waiting)).length, POOL_QUEUE_MAX + 1);
 });
 
-test('SVC-05 the largest entry is taken, one that is larger is refused, and both lose nothing', async (t) => {
-  const server = await startServer();
-  t.after(async () => await server.stop());
-  const alice = await server.person('alice');
+const root = await mkdtemp(join(tmpdir(), 'parley-test-'));
+const [folder, backup, restored] = ['data', 'backup', 'restored'].map((name) => join(root, name)) as [
+  string,
+  string,
+  string,
+];
+let server = await startServer({ folder });
+const alice = await server.person('alice');
+after(async () => {
+  await server.end('SIGKILL');
+  await rm(root, { recursive: true, force: true });
+});
+
+test('SVC-05 the largest entry is taken, one that is larger is refused, and both lose nothing', async () => {
   const { id } = await defaultCalendar(server, alice);
   const path = `/v1/calendars/${id}/entries`;
   const form = { title: 'x', start_at: '2026-11-23T09:00:00Z' };
@@ -144,18 +154,8 @@ test('SVC-05 the largest entry is taken, one that is larger is refused, and both
   assert.equal((await call<{ items: unknown[] }>(server, alice, 'GET', range)).body.items.length, 2);
 });
 
-test('CAL-01 a restored folder has the entries, and refuses cursors of before with sync_cursor_expired', async (t) => {
-  const root = await mkdtemp(join(tmpdir(), 'parley-test-'));
-  t.after(async () => await rm(root, { recursive: true, force: true }));
-  const [folder, backup, restored] = ['data', 'backup', 'restored'].map((name) => join(root, name)) as [
-    string,
-    string,
-    string,
-  ];
-  let server = await startServer({ folder });
-  t.after(async () => await server.end('SIGKILL'));
-  const alice = await server.person('alice');
-  const { id } = await defaultCalendar(server, alice);
+test('CAL-01 a restored folder has the entries, and refuses cursors of before with sync_cursor_expired', async () => {
+  const { id } = await makeCalendar(server, alice);
   const entry = await makeEntry(server, alice, id, { title: 'Kept', start_at: '2026-11-23T09:00:00Z' });
   const { next } = (await call<{ next: string }>(server, alice, 'GET', `/v1/calendars/${id}/changes`)).body;
   await server.end('SIGTERM');

@@ -8,7 +8,7 @@ import { faultsOf, Listener } from './listener.ts';
 
 test('CLU-01 a listener whose host dies hears what came meanwhile, each message once and in its place', async (t) => {
   const folder = temporaryFolder(t);
-  let server: TestServer | undefined = await startServer({ folder });
+  let server: TestServer | undefined = await startServer({ shards: 2, folder });
   t.after(async () => await server?.end('SIGKILL'));
   const { ann } = await server.people('ann', 'ben');
   const form = { kind: 'direct', participants: ['ben'] };
@@ -27,7 +27,7 @@ test('CLU-01 a listener whose host dies hears what came meanwhile, each message 
   await until(() => listener.last === 2, 'both messages');
   await server.end('SIGKILL');
   server = undefined;
-  const again = await startServer({ folder });
+  const again = await startServer({ shards: 2, folder });
   const missed = await again.api<{ seq: number }>(ann, 'POST', `/v1/conversations/${room.id}/messages`, {
     ...{ kind: 'text', body: 'three' },
   });

@@ -112,6 +112,7 @@ export class HostMachine {
   async start(): Promise<void> {
     const clock = { LD_PRELOAD: FAKETIME, FAKETIME_TIMESTAMP_FILE: this.#clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
     this.server = await startServer({
+      shards: 2,
       folder: this.folder,
       through: Network.on(this.name),
       environment: {

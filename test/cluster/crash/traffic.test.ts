@@ -7,7 +7,7 @@ import { until } from '#test/support/waiting.ts';
 import { Traffic } from './traffic.ts';
 
 test('CLU-01 what is lost, changed, there twice or of nobody is noticed', async (t) => {
-  const server = await startServer();
+  const server = await startServer({ shards: 2 });
   t.after(async () => await server.stop());
   const { ann, ben } = await server.people('ann', 'ben');
   const form = { kind: 'direct', participants: ['ben'] };
