@@ -12,45 +12,49 @@ import { until } from '#test/support/waiting.ts';
 import { fieldOf, signIn } from './app-page.ts';
 import { assertAccessible, CHROMIUM, NARROW, People, WIDE } from './browser.ts';
 import { buildApp } from './built-app.ts';
+import { makeCamera } from './camera.ts';
 
 /** Pictures and sound of several people are made by the processor that does all else here: under load a connection stands late. */
 const CALL_PATIENCE_MILLIS = 90_000;
-const FLAGS = [
-  '--use-fake-ui-for-media-stream',
-  '--use-fake-device-for-media-stream=fps=5',
-  '--allow-loopback-in-peer-connection',
-  '--disable-features=WebRtcHideLocalIpsWithMdns',
-  '--autoplay-policy=no-user-gesture-required',
-];
 const HOSTILE = '<img src=x onerror="document.title=1"> \u202egnirts\u202c';
-const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
-  [WIDE, NARROW].map((size) => ({ colorScheme, size, name: `${colorScheme} ${size.width}` })),
-);
 
+const camera = makeCamera();
 let server: TestServer;
 before(async () => {
   buildApp();
   server = await startServer();
 });
-after(async () => await server?.stop());
+after(async () => {
+  await server?.stop();
+  camera.remove();
+});
 
 describe('meetings in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on this machine' }, () => {
   let people: People;
+  /** Where a page copies what it shows. */
+  let withClipboard: People;
   let accounts: Record<'alice' | 'bob' | 'carol', Person>;
   let alice: Page;
   let bob: Page;
 
   before(async () => {
     accounts = await server.people('alice', 'bob', 'carol');
-    people = await People.start({ flags: FLAGS, whole: true });
-    [alice, bob] = await Promise.all([visitor(), visitor()]);
+    [people, withClipboard] = await Promise.all([
+      People.start({ flags: camera.flags }),
+      People.start({ flags: camera.flags, whole: true }),
+    ]);
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    [alice, bob] = await Promise.all([visitor(withClipboard, { permissions }), visitor()]);
     await Promise.all([signIn(server, alice, 'alice'), signIn(server, bob, 'bob')]);
   });
-  after(async () => await people?.stop());
-  afterEach(() => assert.deepEqual(people.complaints.splice(0), []));
+  after(async () => {
+    await people?.stop();
+    await withClipboard?.stop();
+  });
+  afterEach(() => assert.deepEqual([...people.complaints.splice(0), ...withClipboard.complaints.splice(0)], []));
 
-  const visitor = async () => {
-    const page = await people.person({ permissions: ['clipboard-read', 'clipboard-write'] });
+  const visitor = async (of = people, options: Parameters<People['person']>[0] = {}) => {
+    const page = await of.person(options);
     page.context().setDefaultTimeout(CALL_PATIENCE_MILLIS);
     return page;
   };
@@ -150,13 +154,10 @@ describe('meetings in Chromium', { skip: CHROMIUM === undefined && 'no Chromium 
     await bob.getByRole('heading', { name: 'Waiting for the host' }).waitFor();
     const lobby = alice.getByRole('region', { name: 'Waiting to be let in' });
     await lobby.getByText('bob wants to join “Locks').waitFor();
-    for (const { colorScheme, name, size } of LOOKS) {
-      for (const page of [alice, bob]) {
-        await page.emulateMedia({ colorScheme });
-        await page.setViewportSize(size);
-      }
-      await assertAccessible(alice, `somebody waits, ${name}`);
-      await assertAccessible(bob, `waiting, ${name}`);
+    for (const size of [WIDE, NARROW]) {
+      for (const page of [alice, bob]) await page.setViewportSize(size);
+      await assertAccessible(alice, `somebody waits, ${size.width}`);
+      await assertAccessible(bob, `waiting, ${size.width}`);
     }
     for (const page of [alice, bob]) await page.setViewportSize(WIDE);
     for (const page of [alice, bob]) {
@@ -191,10 +192,9 @@ describe('meetings in Chromium', { skip: CHROMIUM === undefined && 'no Chromium 
     await alice.getByRole('option', { name: 'Everybody who comes by the link' }).click();
     const stored = async () => await ofMeetings('GET', `/${meeting.id}`);
     await until(async () => (await stored()).lobby === 'everyone_waits', 'the lobby to be changed');
-    for (const { colorScheme, name, size } of LOOKS) {
-      await alice.emulateMedia({ colorScheme });
+    for (const size of [WIDE, NARROW]) {
       await alice.setViewportSize(size);
-      await assertAccessible(alice, `settings of a meeting, ${name}`);
+      await assertAccessible(alice, `settings of a meeting, ${size.width}`);
     }
     await alice.setViewportSize(WIDE);
     await section.getByRole('button', { name: 'End the meeting' }).click();

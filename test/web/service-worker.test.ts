@@ -360,8 +360,10 @@ describe('the service worker in Chromium', { skip: CHROMIUM === undefined && 'no
     site.listen(0, '127.0.0.1');
     await once(site, 'listening');
     const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+    // Nothing is to be shown here but pages.
+    const shell = await People.start();
     try {
-      const tab = await people.person();
+      const tab = await shell.person();
       await tab.goto(`${origin}/blank`);
       const registered = async (path: string) =>
         await tab.evaluate(
@@ -402,6 +404,7 @@ describe('the service worker in Chromium', { skip: CHROMIUM === undefined && 'no
       assert.equal(await tab.evaluate('globalThis.taken'), undefined);
       assert.equal(await tab.evaluate('navigator.serviceWorker.getRegistrations().then((all) => all.length)'), 0);
     } finally {
+      await shell.stop();
       site.closeAllConnections();
       site.close();
     }

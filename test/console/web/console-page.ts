@@ -1,10 +1,13 @@
 /** The console in a page of Chromium, and what a person does with it: presses, fills in, reads. */
-import type { Page } from 'playwright-core';
-import { until } from '#test/support/waiting.ts';
-import { COLOUR_RULES, findingsIn } from '#test/web/browser.ts';
+import type { Page, ViewportSize } from 'playwright-core';
+import { PATIENCE_MILLIS, until } from '#test/support/waiting.ts';
+import { findingsInThemes } from '#test/web/browser.ts';
 
 /** A text that is all of a button's, whatever blanks are around it. */
 const whole = (text: string) => new RegExp(`^\\s*${text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}\\s*$`);
+
+/** How long a change that is no change of elements may stay unseen. */
+const LOOK_MILLIS = 100;
 
 export class ConsolePage {
   readonly page: Page;
@@ -20,14 +23,12 @@ export class ConsolePage {
 
   /** Waits until the page shows a text. */
   async sees(text: string): Promise<void> {
-    const shown = async () => await this.#tried<boolean>(`document.body.innerText.includes(${JSON.stringify(text)})`);
-    await until(shown, `“${text}” in ${await this.#tried<string>('document.body.innerText')}`);
+    await this.#becomes(`document.body.innerText.includes(${JSON.stringify(text)})`, `“${text}”`);
   }
 
   /** Waits until the page does not show a text any more. */
   async seesNot(text: string): Promise<void> {
-    const isGone = async () => await this.#tried<boolean>(`!document.body.innerText.includes(${JSON.stringify(text)})`);
-    await until(isGone, `“${text}” to go`);
+    await this.#becomes(`!document.body.innerText.includes(${JSON.stringify(text)})`, `“${text}” to go`);
   }
 
   /** Presses the button or link with that text, within what a selector names, once it lets itself be pressed. */
@@ -76,21 +77,26 @@ export class ConsolePage {
     const screen = /^#\/[\w-]+/.exec(place)?.[0];
     const isLoaded = `document.querySelector('nav [aria-current]')?.hash === ${JSON.stringify(screen)}
       && document.querySelector('main [aria-busy]') === null`;
-    await until(async () => await this.#tried<boolean>(isLoaded), `${place} to load`);
+    await this.#becomes(isLoaded, `${place} to load`);
   }
 
   /**
-   * Opens every screen of the menu, and of the pages that a screen leads to the first: what there is to find fault with, and how
-   * many screens there are.
+   * Opens every screen of the menu, and of the pages that a screen leads to the first, and looks at each in the sizes given: what there
+   * is to find fault with, and how many screens there are. The page has the last size afterwards.
    */
-  async walk(): Promise<{ readonly count: number; readonly faults: readonly string[] }> {
+  async walk(
+    ...sizes: readonly ViewportSize[]
+  ): Promise<{ readonly count: number; readonly faults: readonly string[] }> {
     const places = await this.places();
     const faults: string[] = [];
     const look = async (place: string) => {
-      await this.open(place);
-      // The frame is the same around all of them.
-      const without = place === places[0] ? [] : ['header', 'nav'];
-      faults.push(...(await this.faults(without)).map((fault) => `${place}: ${fault}`));
+      for (const size of sizes) {
+        await this.page.setViewportSize(size);
+        if (size === sizes[0]) await this.open(place);
+        // The frame is the same around all of them.
+        const without = place === places[0] ? [] : ['header', 'nav'];
+        faults.push(...(await this.faults(without)).map((fault) => `${place}, ${size.width} wide: ${fault}`));
+      }
     };
     for (const place of places) {
       await look(place);
@@ -107,11 +113,8 @@ export class ConsolePage {
       "[...document.querySelectorAll('main p.bad')].map((one) => one.textContent).join('')",
     );
     const isWide = await this.read<boolean>('document.documentElement.scrollWidth > innerWidth');
-    const found = await findingsIn(this.page, { without });
-    await this.page.emulateMedia({ colorScheme: 'dark' });
-    const dark = await findingsIn(this.page, { without, only: COLOUR_RULES });
-    await this.page.emulateMedia({ colorScheme: 'light' });
-    return [...(failed === '' ? [] : [failed]), ...(isWide ? ['it is wider than the window'] : []), ...found, ...dark];
+    const found = await findingsInThemes(this.page, without);
+    return [...(failed === '' ? [] : [failed]), ...(isWide ? ['it is wider than the window'] : []), ...found];
   }
 
   /** Plugs an authenticator in that has its person verified by itself (WebAuthn, section 11); answers what pulls it out. */
@@ -129,6 +132,36 @@ export class ConsolePage {
       },
     });
     return async () => void (await devices.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId }));
+  }
+
+  /**
+   * Waits until an expression is true. The page itself looks, when something of it has changed: to be asked from here every few
+   * milliseconds took a third of what a walk through the screens takes.
+   */
+  async #becomes(expression: string, what: string): Promise<void> {
+    const waiting = `new Promise((resolve) => {
+      const end = (isSo) => {
+        clearInterval(again);
+        observer.disconnect();
+        resolve(isSo);
+      };
+      const look = () => {
+        if (document.body !== null && (${expression})) end(true);
+        else if (performance.now() > last) end(false);
+      };
+      const last = performance.now() + ${PATIENCE_MILLIS};
+      const observer = new MutationObserver(look);
+      observer.observe(document, { attributes: true, characterData: true, childList: true, subtree: true });
+      // What is seen may change by a style alone.
+      const again = setInterval(look, ${LOOK_MILLIS});
+      look();
+    })`;
+    try {
+      await until(async () => await this.#tried<boolean>(waiting), what);
+    } catch (error) {
+      const shown = await this.#tried<string>('document.body.innerText');
+      throw new Error(`${(error as Error).message} The page shows: ${shown}`, { cause: error });
+    }
   }
 
   /** As `read`, but nothing while the page is on its way to another. */

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { request } from '#test/support/server.ts';
 import { startConsoleServer, type ConsoleServer } from '#test/console/console-server.ts';
 import { buildApp } from '#test/web/built-app.ts';
@@ -78,11 +77,11 @@ const LOOK = `(() => {
     for (const name of ['aria-label', 'title', 'alt', 'placeholder'])
       if (one.hasAttribute(name)) texts.push([one, one.getAttribute(name)]);
   for (const [where, text] of texts) {
-    const says = where.outerHTML.slice(0, 100);
-    if (/[\\u202a-\\u202e\\u2066-\\u2069]/.test(text)) faults.push('it turns the writing round in ' + says);
-    if (where.tagName !== 'PRE' && /[\\u200b\\u2060\\ufeff\\u00ad\\u{e0041}]/u.test(text)) faults.push('what is not seen is in ' + says);
-    if (text.includes('constructor(') && /[$]t[(]action|count/.test(text) && !/[$]t[(]action[.]save[)][{][{]count[}][}]/.test(text)) faults.push('a template was filled in in ' + says);
-    if (/\\p{M}{5}/u.test(text)) faults.push('marks pile up in ' + says);
+    const fault = (what) => faults.push(what + ' in ' + where.outerHTML.slice(0, 100));
+    if (/[\\u202a-\\u202e\\u2066-\\u2069]/.test(text)) fault('it turns the writing round');
+    if (where.tagName !== 'PRE' && /[\\u200b\\u2060\\ufeff\\u00ad\\u{e0041}]/u.test(text)) fault('what is not seen is');
+    if (text.includes('constructor(') && /[$]t[(]action|count/.test(text) && !/[$]t[(]action[.]save[)][{][{]count[}][}]/.test(text)) fault('a template was filled in');
+    if (/\\p{M}{5}/u.test(text)) fault('marks pile up');
   }
   return { faults: [...new Set(faults)], hits: texts.filter(([, text]) => text.includes('hit')).length };
 })()`;
@@ -90,10 +89,16 @@ const LOOK = `(() => {
 describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no Chromium on this machine' }, () => {
   let console: ConsoleServer;
   let people: People;
+  let browser: ConsolePage;
+  /** What every text of every answer is; undefined where the server answers. */
+  let word: string | undefined;
   before(async () => {
     buildApp();
     console = await startConsoleServer();
     people = await People.start();
+    browser = await open();
+    // Whatever a screen shows it asks for when it is opened: a walk begins on another one than its first.
+    await browser.open('#/people');
   });
   after(async () => {
     await people?.stop();
@@ -101,7 +106,7 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
   });
 
   /** The console of the owner, in a page that keeps what its policy refused. */
-  const open = async (prepare?: (page: Page) => Promise<void>): Promise<ConsolePage> => {
+  const open = async (): Promise<ConsolePage> => {
     const page = await people.person();
     const token = console.callers.owner['x-admin-token'] as string;
     await page.addInitScript(`
@@ -113,15 +118,20 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
       people.complaints.push(`a dialog said ${dialog.message()}`);
       void dialog.dismiss();
     });
-    await prepare?.(page);
+    await page.route('**/admin/api/**', async (route) => {
+      const asked = route.request();
+      const made = word === undefined ? undefined : hostileAnswer(asked.method(), asked.url(), word);
+      if (made === undefined || made.path === '/me') return await route.fallback();
+      return await route.fulfill({ json: made.body });
+    });
     await page.goto(`${console.server.coordinator}/console/`);
-    const browser = new ConsolePage(page);
-    await browser.sees('owner · Owner');
-    return browser;
+    const opened = new ConsolePage(page);
+    await opened.sees('owner · Owner');
+    return opened;
   };
 
   /** Asks each question that the screen has, and takes it back. */
-  const askAll = async (browser: ConsolePage, place: string): Promise<string[]> => {
+  const askAll = async (place: string): Promise<string[]> => {
     const faults: string[] = [];
     const dangers = browser.page.locator('main button.danger').filter({ visible: true });
     for (let at = 0; at < (await dangers.count()); at += 1) {
@@ -129,7 +139,7 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
       const dialog = browser.page.locator('[role=dialog]').filter({ visible: true });
       await dialog.waitFor();
       questions += 1;
-      faults.push(...(await lookAt(browser, `${place}, asked`)).faults);
+      faults.push(...(await lookAt(`${place}, asked`)).faults);
       const inside = await dialog.evaluate((one) => one.scrollWidth - one.clientWidth);
       if (inside > 0) faults.push(`${place}: a question is ${inside} too wide`);
       await browser.page.keyboard.press('Escape');
@@ -140,7 +150,7 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
   let questions = 0;
 
   /** What is wrong with a screen at both widths. */
-  const lookAt = async (browser: ConsolePage, place: string): Promise<{ faults: string[]; hits: number }> => {
+  const lookAt = async (place: string): Promise<{ faults: string[]; hits: number }> => {
     const faults: string[] = [];
     let hits = 0;
     for (const size of [WIDE, NARROW]) {
@@ -154,13 +164,13 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
   };
 
   /** All screens of the menu, and the first page below each. */
-  const walk = async (browser: ConsolePage) => {
+  const walk = async () => {
     const faults: string[] = [];
     const silent: string[] = [];
     for (const place of await browser.places()) {
       await browser.page.setViewportSize(WIDE);
       await browser.open(place);
-      const seen = await lookAt(browser, place);
+      const seen = await lookAt(place);
       faults.push(...seen.faults);
       if (seen.hits === 0) silent.push(place);
       const below = await browser.read<string | undefined>(
@@ -169,28 +179,20 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
       if (below === undefined) continue;
       await browser.page.setViewportSize(WIDE);
       await browser.open(below);
-      faults.push(...(await lookAt(browser, `${place}/…`)).faults);
-      faults.push(...(await askAll(browser, `${place}/…`)));
+      faults.push(...(await lookAt(`${place}/…`)).faults);
+      faults.push(...(await askAll(`${place}/…`)));
     }
     return { faults, silent };
   };
 
-  for (const [name, word] of Object.entries(WORDS)) {
+  for (const [name, text] of Object.entries(WORDS)) {
     test(`CON-01 ${name}, in every text of every answer, changes nothing on any screen`, async () => {
-      const browser = await open(async (page) => {
-        await page.route('**/admin/api/**', async (route) => {
-          const asked = route.request();
-          const made = hostileAnswer(asked.method(), asked.url(), word);
-          if (made === undefined || made.path === '/me') return await route.fallback();
-          return await route.fulfill({ json: made.body });
-        });
-      });
-      const { faults, silent } = await walk(browser);
+      word = text;
+      const { faults, silent } = await walk();
       assert.deepEqual(faults, []);
       assert.deepEqual(silent, WITHOUT_WORDS, 'screens that show no word of others');
       assert.ok(questions > 5, `${questions} questions were asked`);
       assert.deepEqual(people.complaints, []);
-      await browser.page.context().close();
     });
   }
 
@@ -212,8 +214,8 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
     const bearer = { authorization: `Bearer ${eve.session.token}` };
     const owned = async (door: string, method: string, path: string, body: unknown) =>
       await put(door, call('owner', method, path, { body }));
-    for (const [at, word] of Object.values(WORDS).entries()) {
-      const fit = (most: number) => word.slice(0, most).toWellFormed();
+    for (const [at, text] of Object.values(WORDS).entries()) {
+      const fit = (most: number) => text.slice(0, most).toWellFormed();
       const device = { name: fit(100), platform: fit(32) };
       const login = { username: 'eve', password: eve.password, device };
       await put('a device', request('POST', `${server.coordinator}/v1/auth/login`, { body: login }));
@@ -262,7 +264,7 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
       await owned('an automation', 'POST', '/automations', {
         name: fit(100),
         events: ['user.created'],
-        url: at === 1 ? word : `https://example.org/${encodeURIComponent(fit(80))}`,
+        url: at === 1 ? text : `https://example.org/${encodeURIComponent(fit(80))}`,
         secret: 'x'.repeat(16),
       });
       const group = await owned('a group', 'POST', '/groups', { name: fit(100), members: ['eve'] });
@@ -322,8 +324,8 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
       });
     }
     assert.deepEqual([...new Set(taken)].toSorted(), DOORS);
-    const browser = await open();
-    const { faults, silent } = await walk(browser);
+    word = undefined;
+    const { faults, silent } = await walk();
     assert.deepEqual(faults, []);
     for (const place of [
       '#/people',
@@ -336,11 +338,11 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
     ])
       assert.ok(!silent.includes(place), `${place} shows none of it`);
     assert.deepEqual(people.complaints, []);
-    await browser.page.context().close();
   });
 
   test('DIR-01 a file of links runs nothing in a spreadsheet, whatever divides its cells there', async () => {
-    const browser = await open();
+    word = undefined;
+    await browser.page.setViewportSize(WIDE);
     await browser.open('#/people');
     const formulas = [
       "=cmd|'/C calc'!A0",
@@ -380,7 +382,6 @@ describe('hostile words in the console', { skip: CHROMIUM === undefined && 'no C
         .map((cell) => `by ${JSON.stringify(separator)}: ${JSON.stringify(cell)}`),
     );
     assert.deepEqual(running, []);
-    await browser.page.context().close();
   });
 });
 
