@@ -1,5 +1,5 @@
 /**
- * `npm test [-- FILE…]`: every test file but the long ones, four at a time; `npm run test:long`: the long ones. A file that
+ * `npm test [-- FILE…]`: every test file but the long ones, three at a time; `npm run test:long`: the long ones. A file that
  * hangs is ended, and a failure is looked at twice.
  */
 import { globSync } from 'node:fs';
@@ -12,11 +12,8 @@ import { bundleTests, writeBundle } from './support/bundle.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/**
- * Twice the cores of a small machine: many tests wait for a delay of the server, and take no processor meanwhile. With three, a sixth of
- * both cores was idle.
- */
-const FILES_AT_ONCE = 4;
+/** One more than the cores of a small machine: many tests wait for a delay of the server. Four took as long, and what kills servers three times as long. */
+const FILES_AT_ONCE = 3;
 /** The longest files: were they begun last, one of them would run alone in the end. */
 const LONGEST = /^test\/(?:cluster|console\/web|ldap|web)\//;
 /** Far above the longest file (a minute): one that waits for ever fails by name, instead of keeping all from ending. */
