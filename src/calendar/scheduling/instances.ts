@@ -1,6 +1,13 @@
 /** The parts of an object that people are invited to: the series and its overrides, each under the instant it stands for. */
 import { type CalendarObject } from '../icalendar/calendar-object.ts';
-import { type Component, parameterOf, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
+import {
+  type Component,
+  makeProperty,
+  parameterOf,
+  propertiesOf,
+  type Property,
+  propertyOf,
+} from '../icalendar/component.ts';
 import { timesOf, writeTime } from '../icalendar/values.ts';
 import { type Extent, placeAt } from '../recurrence/extent.ts';
 import { Series } from '../recurrence/series.ts';
@@ -14,6 +21,12 @@ export const WHOLE = '';
  * or new words, raise SEQUENCE (RFC 5546, 2.1.4), and what people had answered by then still counts. It goes to nobody else.
  */
 export const ASKED_SEQUENCE = 'X-PARLEY-ASKED-SEQUENCE';
+
+/**
+ * The dates that an attendee's copy leaves out by its organiser's word, by their keys. Any other was left out by the attendee, and stays
+ * out when the organiser says the series anew; these come back when the organiser does not leave them out any more. It goes to nobody else.
+ */
+export const LEFT_OUT = 'X-PARLEY-LEFT-OUT';
 
 /** The series, or one instance of it that has a component of its own. */
 export interface Instance {
@@ -62,6 +75,20 @@ export function exclusionsOf(object: CalendarObject, zone: string): Exclusion[] 
       return { key: `${isDate ? 'd' : 't'}${key}`, property: { ...property, value: (parts[at] ?? '').trim() } };
     });
   });
+}
+
+/** Keys of what a copy leaves out by its organiser's word; undefined where it does not say. */
+export function leftOutOf(master: Component): ReadonlySet<string> | undefined {
+  const value = propertyOf(master, LEFT_OUT)?.value;
+  return value === undefined ? undefined : new Set(value.split(',').filter((key) => key !== ''));
+}
+
+/** A master that says what it leaves out by its organiser's word; not so one that says nothing of it and has nothing to say. */
+export function leavingOut(master: Component, keys: Iterable<string>): Component {
+  const others = master.properties.filter(({ name }) => name !== LEFT_OUT);
+  const value = [...keys].toSorted().join(',');
+  const isSaid = value !== '' || others.length < master.properties.length;
+  return { ...master, properties: isSaid ? [...others, makeProperty(LEFT_OUT, value)] : others };
 }
 
 /** An instance's RECURRENCE-ID as its master writes times; undefined without a master to write it for. */

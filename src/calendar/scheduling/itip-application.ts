@@ -19,6 +19,8 @@ import {
   type Instance,
   instancesOf,
   isInPlace,
+  leavingOut,
+  leftOutOf,
   recurrenceIdOf,
   said,
   WHOLE,
@@ -109,7 +111,10 @@ function takeRequest(message: State, copy: State | undefined, incoming: Incoming
       const answered = withOwnAnswer(instance, before, incoming);
       const merged = withOwnParts(answered, (before ?? known.get(WHOLE))?.component);
       if (instance.key !== WHOLE) return merged;
-      return { ...merged, properties: [...merged.properties, ...removed.map(({ property }) => property)] };
+      const whole = { ...merged, properties: [...merged.properties, ...removed.map(({ property }) => property)] };
+      // A series that the message has out of the copy itself says already whose word is which.
+      const leftOut = leftOutOf(instance.component) ?? exclusionsOf(message.object, zone).map(({ key }) => key);
+      return leavingOut(whole, leftOut);
     });
   const bytes = rewritten(message.object, [...components, ...takenBack(message, copy)]);
   if (copy === undefined) return bytes;
@@ -146,11 +151,12 @@ function ownExclusions(message: State, copy: State | undefined, { recipients, to
   const [is, was] = [message, copy].map((state) => state?.instances.find(({ key }) => key === WHOLE));
   if (copy === undefined || is === undefined || is.timing !== was?.timing) return [];
   const excluded = new Set(exclusionsOf(message.object, zone).map(({ key }) => key));
+  const organizers = leftOutOf(was.component);
   return exclusionsOf(copy.object, zone).filter(({ key }) => {
     const override = message.instances.find((instance) => instance.key === key);
     // Whoever is invited again after they were taken out is asked for what they left out before, too.
     const isDeclined = override === undefined ? !was.isCancelled : answerIn(override, to, recipients) === 'DECLINED';
-    return !excluded.has(key) && isDeclined;
+    return !excluded.has(key) && organizers?.has(key) !== true && isDeclined;
   });
 }
 
@@ -201,13 +207,15 @@ function takeCancel(message: State, copy: State, { zone }: Incoming): Uint8Array
       return instance.component;
     return cancelled(instance, cancel.sequence, propertiesOf(cancel.component, 'DTSTAMP'));
   });
-  const excluded = missing.flatMap((key) => excludedBy(keys.get(key), copy, zone));
+  const out = missing.filter((key) => excludedBy(keys.get(key), copy, zone).length > 0);
+  const excluded = out.flatMap((key) => excludedBy(keys.get(key), copy, zone));
   const isChanged = components.some((component, at) => component !== copy.instances[at]?.component);
   if (!isChanged && excluded.length === 0) return undefined;
   const [first, ...others] = components;
   const isSeries = first !== undefined && known.has(WHOLE);
-  const whole = isSeries ? [{ ...first, properties: [...first.properties, ...excluded] }, ...others] : components;
-  return rewritten(copy.object, whole);
+  if (!isSeries) return rewritten(copy.object, components);
+  const whole = { ...first, properties: [...first.properties, ...excluded] };
+  return rewritten(copy.object, [leavingOut(whole, [...(leftOutOf(first) ?? []), ...out]), ...others]);
 }
 
 /** An instance that the copy has by its series alone is left out of it. */

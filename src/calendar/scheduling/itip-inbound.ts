@@ -5,13 +5,30 @@
 import { canonicalAddress } from '../address-book.ts';
 import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
-import { type Component, parameterOf, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
+import {
+  type Component,
+  makeProperty,
+  parameterOf,
+  propertiesOf,
+  type Property,
+  propertyOf,
+} from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';
 import { writeCalendar } from '../icalendar/generated-calendar.ts';
 import { instanceProperty } from '../icalendar/timing.ts';
 import { Series } from '../recurrence/series.ts';
 import { apply, type Incoming } from './itip-application.ts';
-import { exclusionsOf, type Instance, instancesOf, isInPlace, recurrenceIdOf, said, WHOLE } from './instances.ts';
+import {
+  exclusionsOf,
+  type Instance,
+  instancesOf,
+  isInPlace,
+  LEFT_OUT,
+  leftOutOf,
+  recurrenceIdOf,
+  said,
+  WHOLE,
+} from './instances.ts';
 import {
   identityOf,
   lineOf,
@@ -236,8 +253,10 @@ function requested(
     if (key !== WHOLE) return own;
     // What was left out and is asked for again.
     const left = exclusionsOf(copy.object, incoming.zone).filter((one) => !named.has(one.key));
-    const properties = own.properties.filter(({ name }) => name !== 'EXDATE');
-    return { ...own, properties: [...properties, ...left.map(({ property }) => property)] };
+    const properties = own.properties.filter(({ name }) => name !== 'EXDATE' && name !== LEFT_OUT);
+    // Whose word is which is said in any case: nothing of it is new here.
+    const word = makeProperty(LEFT_OUT, [...(leftOutOf(own) ?? [])].join(','));
+    return { ...own, properties: [...properties, ...left.map(({ property }) => property), word] };
   });
   return [...others, ...changed].toSorted((a, b) => Number(isSingle(a)) - Number(isSingle(b)));
 }

@@ -12,7 +12,7 @@ import {
 } from '../icalendar/component.ts';
 import { writeCalendar } from '../icalendar/generated-calendar.ts';
 import { writeInstant } from '../icalendar/values.ts';
-import { ASKED_SEQUENCE, exclusionsOf, type Instance, WHOLE } from './instances.ts';
+import { ASKED_SEQUENCE, exclusionsOf, type Instance, LEFT_OUT, WHOLE } from './instances.ts';
 import { identityOf, type Recipients, withoutLocal, withParameters } from './people.ts';
 import type { Revision } from './revisions.ts';
 
@@ -47,7 +47,7 @@ const OF_ANSWERED = new Set(['UID', 'DTSTART', 'DTEND', 'DUE', 'DURATION', 'SUMM
 
 /** Lines that a client, or the server, keeps for itself. */
 function isPrivate({ name }: Property): boolean {
-  return name.startsWith('X-MOZ-') || name === 'TRANSP' || name === ASKED_SEQUENCE;
+  return name.startsWith('X-MOZ-') || name === 'TRANSP' || name === ASKED_SEQUENCE || name === LEFT_OUT;
 }
 
 /** The instances that somebody is invited to; what of the series they are not becomes a date that is left out. */

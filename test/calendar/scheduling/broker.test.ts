@@ -127,6 +127,35 @@ for (const [zone, [start, next, moved]] of Object.entries(ZONES)) {
     ]);
   });
 
+  test(`CAL-03 a date that the organiser leaves out comes back with the organiser’s word, one that the attendee left out stays out: ${zone}`, () => {
+    const exdate = `EXDATE${next}`;
+    const full = bytesOf([...series, accepted]);
+    const without = bytesOf([...series, accepted, exdate]);
+    const asked = (before: Uint8Array | undefined, after: Uint8Array) =>
+      organized(before, after).messages[0]?.bytes as Uint8Array;
+    const taken = (message: Uint8Array, copy: Uint8Array | undefined) =>
+      applied(message, copy, 'ann', 'bob') as Uint8Array;
+    const leavesOut = (copy: Uint8Array) => /^EXDATE/m.test(text(copy));
+    const first = taken(asked(undefined, full), undefined);
+    assert.equal(leavesOut(first), false);
+    const second = taken(asked(full, without), first);
+    assert.equal(leavesOut(second), true);
+    // Whatever the organiser says besides.
+    const renamed = [...series.filter((line) => !line.startsWith('SUMMARY')), 'SUMMARY:Other', accepted];
+    assert.equal(leavesOut(taken(asked(without, bytesOf(renamed)), second)), false);
+    assert.equal(leavesOut(taken(asked(without, bytesOf([...renamed, exdate])), second)), true);
+    // The attendee's own, of which the organiser was not told yet.
+    const own = Buffer.from(text(first).replace('SUMMARY:Talk', `SUMMARY:Talk\r\n${exdate}`));
+    assert.equal(leavesOut(taken(asked(full, bytesOf(renamed)), own)), true);
+    // Taken out of one occurrence, and asked to the series without one of its own again.
+    const single = bytesOf([...series, accepted], [...override, CY]);
+    const out = taken(asked(full, single), first);
+    assert.equal(leavesOut(out), true);
+    assert.equal(leavesOut(taken(asked(single, full), out)), false);
+    // Nobody else is told whose word it is.
+    assert.doesNotMatch(text(asked(without, bytesOf([...renamed, 'X-PARLEY-LEFT-OUT:t1']))), /X-PARLEY-LEFT-OUT/);
+  });
+
   test(`CAL-03 of what an attendee does the organiser is told the answer alone: ${zone}`, () => {
     const copy = bytesOf([...series, BOB]);
     assert.deepEqual(told(answeredBy(copy, bytesOf([...series, accepted]))), ['REPLY ann: all/ACCEPTED/-']);
