@@ -229,9 +229,12 @@ function excludedBy(cancel: Instance | undefined, copy: State, zone: string): Pr
 function takeReply(message: State, copy: State, { from, recipients, zone }: Incoming): Uint8Array | undefined {
   const edits: [Property, Property][] = [];
   const made: [recurrenceId: string, component: Component][] = [];
+  const whole = copy.instances.find(({ key }) => key === WHOLE);
+  const toSeries = message.instances.find(({ key }) => key === WHOLE);
+  const isOfSeries = toSeries !== undefined && whole !== undefined && toSeries.sequence >= whole.askedSequence;
+  const saidToSeries = isOfSeries ? answerIn(toSeries, from, recipients) : undefined;
   for (const reply of message.instances) {
     const answer = lineOf(recipients, reply.component, from);
-    const whole = copy.instances.find(({ key }) => key === WHOLE);
     const stored = copy.instances.find(({ key }) => key === reply.key) ?? whole;
     const line = stored === undefined ? undefined : lineOf(recipients, stored.component, from);
     // An answer to what was before, or of somebody who is not invited, changes nothing.
@@ -247,7 +250,8 @@ function takeReply(message: State, copy: State, { from, recipients, zone }: Inco
     const recurrenceId = recurrenceIdOf(copy.object, reply.key, zone);
     const single = recurrenceId === undefined ? undefined : singleOccurrence(copy.object, recurrenceId, zone);
     if (recurrenceId === undefined || single === undefined) continue;
-    if (said(line, 'PARTSTAT', UNANSWERED) === partstat) continue;
+    // What is answered as the series is by now needs no component of its own: the same message may answer both.
+    if ((saidToSeries ?? said(line, 'PARTSTAT', UNANSWERED)) === partstat) continue;
     const properties = single.properties.map((property) =>
       property.name === 'ATTENDEE' && identityOf(recipients, property.value) === from ? changed : property,
     );

@@ -151,6 +151,10 @@ export class MeetingModel {
 
   /** Somebody answers all that their copy shows, or the series with what it has no component of its own for. */
   answerAll(person: string, answer: Answer, except: ReadonlySet<number> = new Set()): void {
+    // What they took out of their copy while they had declined all of it stays declined, and is an answer of its own from now on.
+    for (const start of this.copies.get(person)?.hidden ?? [])
+      if (!this.singles.has(start) && this.starts.includes(start) && answer !== 'DECLINED')
+        this.singles.set(start, { ...this.whole, start });
     this.#say('whole', person, answer);
     for (const start of this.singles.keys()) {
       const isHidden = this.copies.get(person)?.hidden.has(start) === true;
@@ -245,7 +249,9 @@ export class MeetingModel {
       return;
     }
     for (const start of copy.hidden) {
-      const isStill = before === this.whole.start && this.occurrenceOf(person, start)?.answer === 'DECLINED';
+      // What the organiser left out meanwhile is the organiser's word, and not theirs.
+      const isThere = before === this.whole.start && !this.left.has(start);
+      const isStill = isThere && this.occurrenceOf(person, start)?.answer === 'DECLINED';
       if (!isStill) copy.hidden.delete(start);
     }
   }

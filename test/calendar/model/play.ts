@@ -265,6 +265,10 @@ export class Play {
     const at = model.isSeries && model.starts.length > 0 ? random.pick(model.starts) : undefined;
     const kind = random.pick(['retitle', 'move', 'people', 'one', 'one', 'leave'] as const);
     this.log.push(`${kind} ${at === undefined ? '' : instantText(at)}`);
+    if (kind === 'leave' && model.left.size > 0 && random.chance(0.5)) {
+      this.log.push(`${this.log.pop()} taken back`);
+      return [withLines(whole, ['EXDATE'], []), ...singles.values()];
+    }
     if (kind === 'leave' && at !== undefined && model.starts.length > 1) {
       singles.delete(at);
       return [[...whole, timeLine('EXDATE', at, isBerlin)], ...singles.values()];

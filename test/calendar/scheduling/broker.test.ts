@@ -156,6 +156,22 @@ for (const [zone, [start, next, moved]] of Object.entries(ZONES)) {
     assert.doesNotMatch(text(asked(without, bytesOf([...renamed, 'X-PARLEY-LEFT-OUT:t1']))), /X-PARLEY-LEFT-OUT/);
   });
 
+  test(`CAL-03 whoever takes a date out of what they declined, and then accepts the rest, is not waited for on that date: ${zone}`, () => {
+    const exdate = `EXDATE${next}`;
+    const [declined, waiting] = ['DECLINED', 'NEEDS-ACTION'].map(
+      (partstat) => `ATTENDEE;PARTSTAT=${partstat}:mailto:bob@example.org`,
+    );
+    const reply = answeredBy(bytesOf([...series, declined as string, exdate]), bytesOf([...series, accepted, exdate]))
+      .messages[0]?.bytes as Uint8Array;
+    for (const stored of [declined, waiting]) {
+      const taken = text(applied(reply, bytesOf([...series, stored as string]), 'bob', 'ann') as Uint8Array);
+      const [whole = '', single = ''] = taken.split('BEGIN:VEVENT').slice(1);
+      assert.match(whole, /PARTSTAT=ACCEPTED[^\n]*bob/);
+      assert.match(single, new RegExp(`RECURRENCE-ID${next}`));
+      assert.match(single, /PARTSTAT=DECLINED[^\n]*bob/);
+    }
+  });
+
   test(`CAL-03 of what an attendee does the organiser is told the answer alone: ${zone}`, () => {
     const copy = bytesOf([...series, BOB]);
     assert.deepEqual(told(answeredBy(copy, bytesOf([...series, accepted]))), ['REPLY ann: all/ACCEPTED/-']);
