@@ -308,9 +308,13 @@ function takeAnswers(message: State, copy: State, incoming: Incoming): Uint8Arra
     const line = lineOf(recipients, component, to);
     return line !== undefined && isServers(line);
   });
-  const edits = copy.instances.flatMap(({ component, key, timing }) => {
-    const told = invited.find((instance) => instance.key === key && instance.timing === timing);
-    return told === undefined ? [] : answersOf(told.component, component, incoming);
+  const series = copy.instances.find(({ key }) => key === WHOLE);
+  const edits = copy.instances.flatMap((own) => {
+    // A component that the copy alone has takes place as its series does, and the others have answered it so.
+    const isAlone = message.instances.every(({ key }) => key !== own.key) && isInPlace(own, copy.object, zone);
+    const as = isAlone ? series : own;
+    const told = invited.find(({ key, timing }) => key === as?.key && timing === as.timing);
+    return told === undefined ? [] : answersOf(told.component, own.component, incoming);
   });
   const bytes = edits.length === 0 ? undefined : replaceLines(copy.object, edits);
   const known = new Set(copy.instances.map(({ key }) => key));

@@ -92,6 +92,25 @@ test('CAL-03 an answer to one occurrence gives the copy that occurrence, with wh
   assert.match(shown(both, copy), /PARTSTAT=TENTATIVE:mailto:bob[^]*PARTSTAT=ACCEPTED:mailto:bob[^]*RECURRENCE-ID/);
 });
 
+test('CAL-03 an occurrence that the copy alone has by itself shows what the others answered to its series', () => {
+  const own = person('carol', 'TENTATIVE');
+  const people = [person('bob', 'NEEDS-ACTION'), own];
+  const copy = calendar(whole(...people), second(...people));
+  const declined = [person('bob', 'DECLINED'), own];
+  assert.equal(shown(calendar(whole(...declined)), copy), calendar(whole(...declined), second(...declined)));
+  // Not so where it is at another time, or the organiser has it by itself as well.
+  const later = copy.replace('DTSTART:20261124T090000Z', 'DTSTART:20261124T110000Z');
+  const kept = calendar(whole(...declined), second(...people)).replace(
+    'DTSTART:20261124T090000Z',
+    'DTSTART:20261124T110000Z',
+  );
+  assert.equal(shown(calendar(whole(...declined)), later), kept);
+  assert.equal(
+    shown(calendar(whole(...declined), second(...people)), copy),
+    calendar(whole(...declined), second(...people)),
+  );
+});
+
 test('CAL-03 what somebody took out, has at other times or is not invited to stays as it is', () => {
   const people = [person('bob', 'NEEDS-ACTION'), person('carol', 'ACCEPTED')];
   const told = [person('bob', 'DECLINED'), person('carol', 'ACCEPTED')];
