@@ -110,6 +110,12 @@ describe('people of the installation', () => {
     assert.notEqual(engine.text('kalomi'), 'kalomi');
   });
 
+  test('RED-12 nobody hides a word of the logs by a name with signs in it', () => {
+    const engine = knowing(['mark.', 'root-'], ['Timeoutª Oneº', 'Refused² ³Twice', 'Lost¹']);
+    const text = 'mark as read: timeout of root, refused twice, lost';
+    assert.equal(engine.text(text), text);
+  });
+
   test('RED-12 what no people are in stays as it is, among thousands of accounts', (t) => {
     const random = new SeededRandom(SEED);
     const usernames = Array.from({ length: PEOPLE }, () => userName(random));

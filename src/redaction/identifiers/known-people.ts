@@ -62,7 +62,7 @@ export class KnownPeople {
   /** Takes in a username, unless it is no word to look for. */
   addUsername(name: string): void {
     const words = wordsOf(name);
-    if (words.length > 1 || !isOrdinary(name)) this.#add(trimmed(name), words);
+    if (words.length > 1 || !isOrdinary(words[0] ?? '')) this.#add(trimmed(name), words);
   }
 
   /** Takes in a full name. One of a single word is none: everybody chooses their own, and could blind those who read logs. */
@@ -136,6 +136,8 @@ export class KnownPeople {
       if (at >= bytes.length || words === NAME_WORDS_MAX) return this.#set(hash, ENDS);
       this.#set(hash, BEGINS);
       at = mixJoints(hash, bytes, at, bytes.length);
+      // A sign that no text is read over: the words before it are none of this name.
+      if (at >= bytes.length || letterAt(bytes, at) === 0) return;
     }
   }
 
