@@ -115,7 +115,7 @@ export const SETTINGS = {
   clusterStreamBytes: {
     schema: whole(1_048_576, 1024 ** 4),
     default: 256 * 1024 ** 2,
-    say: 'Bytes of changes that NATS keeps before the host that leads makes a snapshot of its files and has it forget what is in them: 256 MiB. A host that was away for longer takes the snapshot.',
+    say: 'Bytes of changes that NATS may keep in any case: 256 MiB. Beyond them, and beyond an eighth of the data, the host that leads copies files into NATS, which forgets what is in them. A host that was away for longer takes the copies.',
   },
   hostId: {
     schema: z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9-]{0,63}$/, 'must be 1 to 64 letters, digits and -'),

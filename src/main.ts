@@ -229,6 +229,8 @@ async function serve(base: Base, closers: Closer[], leadership: Leadership | und
   followCertificate(base, closers, [coordinator.app, calendar], changes.announceCertificate);
   await takeCommands(base, closers, { ...management, announcer, changes, coordinator, supervisor }, urls, leadership);
   followHosts(base, closers, leadership, changes.announceHosts);
+  // First of all: it looks at stores that are closed one after the other.
+  closers.push(() => management.alerts.stop());
   plantBugsOnSignal(supervisor, base.placement.shards);
   return { invitations: coordinator.invitations, urls: { ...urls, lmtp } };
 }

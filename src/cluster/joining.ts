@@ -15,7 +15,8 @@ import type { Log } from '#src/telemetry/log.ts';
 import { Follower, StreamGap } from '#storage/cluster/follower.ts';
 import { putAllContents } from '#storage/cluster/content-follower.ts';
 import { InstallationRecord, type Installation } from '#storage/cluster/installation.ts';
-import { makeSnapshot, settleSnapshot, takeSnapshot } from '#storage/cluster/snapshots.ts';
+import { foundSnapshot } from '#storage/cluster/snapshot-making.ts';
+import { settleSnapshot, takeSnapshot } from '#storage/cluster/snapshot-taking.ts';
 import { readClusterPlace, removeClusterPlace, writeClusterPlace } from '#storage/engine/cluster-place.ts';
 import {
   FOLDER_FORMAT,
@@ -33,7 +34,7 @@ import { allLogs, PAYLOAD_BYTES_MIN, REPLICAS, streamName } from '#storage/strea
 import type { StreamPlace } from '#storage/stream/stream-place.ts';
 import type { ClusterConfig } from './cluster-config.ts';
 
-/** How long a host waits for the first snapshot of a cluster that is being founded. */
+/** How long a host waits for the first snapshot of a cluster, from the last word that somebody is making it. */
 const FIRST_SNAPSHOT_MILLIS = 60_000;
 const LOOK_MILLIS = 500;
 /** How long NATS servers that were started with this host may take to know of each other's room. Then it is refused in words. */
@@ -70,15 +71,13 @@ export async function joinCluster(joining: Joining): Promise<Joined> {
   await makeStream(joining, replicas);
   const record = await InstallationRecord.open(connection, cluster.name, replicas);
   const place = await settlePlace(joining, record, replicas);
-  for (;;) {
+  for (let taken = ''; ;) {
     const { manifest } = await openOwn(joining);
     if ((await record.snapshot()) === undefined) {
       const { cluster: id, name } = place;
       await putAllContents(folder, place);
-      await orUnkept(
-        name,
-        makeSnapshot({ cluster: id, connection, name, record, replicas }, { folder, lanes: manifest.lanes }),
-      );
+      const source = { cluster: id, folder, lanes: manifest.lanes, term: 0 };
+      await orUnkept(name, foundSnapshot({ connection, name, record, replicas }, source));
     }
     try {
       const options = { connection, place, folder, lanes: manifest.lanes, faulted: joining.faulted };
@@ -88,9 +87,18 @@ export async function joinCluster(joining: Joining): Promise<Joined> {
       joining.log.warn('the stream does not reach back to this host, which takes a snapshot', {
         reason: error.message,
       });
-      await takeSnapshot({ connection, name: cluster.name, record, replicas }, folder);
+      const copies = await takeSnapshot({ connection, name: cluster.name, record, replicas }, folder, error.logs);
+      if (copies.join() === taken) throw notFollowed(cluster.name, error);
+      taken = copies.join();
     }
   }
+}
+
+/** What is in the snapshot is not what the stream goes on from: no host could come in by it. */
+function notFollowed(name: string, { message }: StreamGap): FolderError {
+  return new FolderError(
+    `The snapshot of the cluster ${name} is older than what its stream goes on from. ${message} Have a host leave that has all data, and found the cluster anew with it.`,
+  );
 }
 
 /** How many NATS servers keep what is acknowledged. @throws FolderError for servers that cannot. */
@@ -215,17 +223,28 @@ function notThisCluster(folder: string, name: string): FolderError {
   );
 }
 
+/** Waits for the first snapshot, and takes it. */
 async function takeFirst({ cluster, connection, folder, log }: Joining, record: InstallationRecord, replicas: number) {
-  for (
-    const until = Date.now() + FIRST_SNAPSHOT_MILLIS;
-    (await record.snapshot()) === undefined;
-    await sleep(LOOK_MILLIS)
-  ) {
-    if (Date.now() > until)
-      throw new FolderError(`The cluster ${cluster.name} has no snapshot: is its first host running?`);
-  }
+  await untilFounded(record, cluster.name);
   log.info('this host takes a snapshot of the cluster', { cluster: cluster.name });
   await takeSnapshot({ connection, name: cluster.name, record, replicas }, folder);
+}
+
+/**
+ * Waits for the first snapshot of a cluster for as long as a host says that it makes it.
+ * @throws FolderError once nobody has said so for that many milliseconds.
+ */
+export async function untilFounded(
+  record: Pick<InstallationRecord, 'foundingRevision' | 'snapshot'>,
+  name: string,
+  millis = FIRST_SNAPSHOT_MILLIS,
+): Promise<void> {
+  let [heard, until] = [0, Date.now() + millis];
+  for (; (await record.snapshot()) === undefined; await sleep(LOOK_MILLIS)) {
+    const said = await record.foundingRevision();
+    if (said !== heard) [heard, until] = [said, Date.now() + millis];
+    if (Date.now() > until) throw new FolderError(`The cluster ${name} has no snapshot: is its first host running?`);
+  }
 }
 
 /** @throws FolderError for a folder in another format than this release writes: batches of two formats do not mix. */

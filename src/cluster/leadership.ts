@@ -11,9 +11,8 @@ import type { Log } from '#src/telemetry/log.ts';
 import type { ScalarName } from '#src/telemetry/metric-table.ts';
 import { oneSample, type Sample } from '#src/telemetry/metrics.ts';
 import { PRESENCE_MILLIS, type HostPresence, type Leader, type Presence } from '#storage/cluster/presence.ts';
-import { makeSnapshot, type SnapshotPlace } from '#storage/cluster/snapshots.ts';
+import { cutStream, type SnapshotPlace } from '#storage/cluster/snapshot-making.ts';
 import type { DurableWords } from '#storage/engine/folder-logs.ts';
-import { streamName } from '#storage/stream/stream-names.ts';
 import { FolderError } from '#storage/engine/folder.ts';
 import { ENDINGS, RESIGNATIONS } from '#storage/stream/stream-appender.ts';
 import { isDrained, setDrained } from './drained.ts';
@@ -24,6 +23,8 @@ const STREAM_LOOK_MILLIS = 10_000;
 const FAREWELL_MILLIS = 500;
 /** How far a host may be behind that takes the lead over from one that is drained: it has to come level first. */
 const NEXT_LAG_MILLIS = 1_000;
+
+const STOPS = new Error('The host stops.');
 
 export interface LeadershipOptions extends SnapshotPlace {
   readonly cluster: string;
@@ -36,7 +37,7 @@ export interface LeadershipOptions extends SnapshotPlace {
   /** The term, and what the next word that this host leads has to come behind. */
   readonly term: number;
   readonly log: Log;
-  /** Bytes of the stream beyond which a snapshot is made. */
+  /** Bytes of the stream up to which it is not cut, whatever the files have. */
   readonly streamBytes: number;
   /** Begins this process anew; never resolves. */
   readonly beginAgain: () => Promise<never>;
@@ -52,6 +53,7 @@ export class Leadership {
   #isOver = false;
   #saying: Promise<void> = Promise.resolve();
   #cutting: Promise<void> | undefined;
+  readonly #stopping = new AbortController();
   #heard: (addresses: readonly string[]) => void = () => undefined;
 
   constructor(options: LeadershipOptions) {
@@ -128,7 +130,7 @@ export class Leadership {
     heard(this.others);
   }
 
-  /** Cuts the stream whenever it is too long, by a snapshot of this host's files. */
+  /** Cuts the stream whenever it is too long, by copies of this host's files. */
   keepShort(files: { readonly folder: string; readonly lanes: number; readonly words: DurableWords }): void {
     const look = () => {
       this.#cutting ??= this.#cut(files).finally(() => {
@@ -143,8 +145,9 @@ export class Leadership {
     return await this.#options.beginAgain();
   }
 
-  /** The process stops: no thread waits for a NATS that does not answer. */
+  /** The process stops: no thread waits for a NATS that does not answer, and no copy is finished. */
   giveUp(): void {
+    this.#stopping.abort(STOPS);
     const endings = new BroadcastChannel(ENDINGS);
     endings.postMessage(null);
     endings.close();
@@ -155,6 +158,7 @@ export class Leadership {
     this.#isOver = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.#resignations.close();
+    this.#stopping.abort(STOPS);
     await this.#cutting;
     const { me, presence } = this.#options;
     await within(FAREWELL_MILLIS, this.#saying);
@@ -199,14 +203,14 @@ export class Leadership {
   }
 
   async #cut(files: { readonly folder: string; readonly lanes: number; readonly words: DurableWords }): Promise<void> {
-    const { connection, log, name, streamBytes } = this.#options;
+    const { cluster, log, streamBytes, term } = this.#options;
     try {
-      const { state } = await connection.manager.streams.info(streamName(name));
-      if (state.bytes <= streamBytes) return;
-      await makeSnapshot(this.#options, files);
-      log.info('a snapshot was made and the stream cut', { bytes: state.bytes });
+      const logs = await cutStream(this.#options, { cluster, term, ...files }, streamBytes, this.#stopping.signal);
+      if (logs.length > 0)
+        log.info('the snapshot has new copies, and the stream was cut behind them', { logs: logs.join(' ') });
     } catch (error) {
-      log.warn('a snapshot of the cluster could not be made', { error: error as Error });
+      if (!this.#stopping.signal.aborted)
+        log.warn('the snapshot of the cluster could not be renewed', { error: error as Error });
     }
   }
 }

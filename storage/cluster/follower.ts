@@ -34,11 +34,17 @@ const HEARTBEAT_MILLIS = 1_000;
 const RETRY_MILLIS = 1_000;
 const SETTLED_MILLIS = 10;
 
-/** The stream does not reach back to what a host has: it begins again with a snapshot. */
-export class StreamGap extends Error {}
+/** The stream does not reach back to what a host has of some logs: it begins again with a snapshot of these. */
+export class StreamGap extends Error {
+  /** By their names. */
+  readonly logs: readonly string[];
 
-const gapIn = ({ log, received }: Pick<Followed, 'log' | 'received'>): StreamGap =>
-  new StreamGap(`Batch ${received.batch + 1} of ${log} is not in the stream any more.`);
+  constructor(followed: readonly Pick<Followed, 'log' | 'received'>[]) {
+    const batches = followed.map(({ log, received }) => `batch ${received.batch + 1} of ${log}`);
+    super(`The stream does not have ${batches.join(', ')} any more.`);
+    this.logs = followed.map(({ log }) => log);
+  }
+}
 
 /** A log as a follower has it. */
 interface Followed {
@@ -177,12 +183,12 @@ export class Follower {
     const { manager, stream } = connection;
     const { state } = await manager.streams.info(streamName(place.name));
     let from = state.last_seq + 1;
+    const gaps: Followed[] = [];
     for (const followed of this.#logs.values()) {
       const last = await manager.streams.getMessage(streamName(place.name), {
         last_by_subj: logSubject(place.name, followed.log),
       });
-      if (last === null && followed.position.sequence > 0)
-        throw new StreamGap(`The stream has nothing of ${followed.log}.`);
+      if (last === null && followed.position.sequence > 0) gaps.push(followed);
       if (last !== null && last.seq < followed.position.sequence)
         throw new FolderError(
           `This host has more of ${followed.log} than the stream of its cluster: the stream was made anew, or set back.`,
@@ -190,9 +196,10 @@ export class Follower {
       if (last === null || last.seq <= followed.position.sequence) continue;
       const { next } = await lookBehind(connection, place.name, followed.log, followed.position.sequence);
       if (next === undefined) continue;
-      if (next.behind > followed.position.sequence) throw gapIn(followed);
+      if (next.behind > followed.position.sequence) gaps.push(followed);
       from = Math.min(from, followed.position.sequence + 1);
     }
+    if (gaps.length > 0) throw new StreamGap(gaps);
     this.#sequence = from - 1;
     const consumer = await stream.consumers.get(streamName(place.name), {
       deliver_policy: DeliverPolicy.StartSequence,
@@ -233,7 +240,7 @@ export class Follower {
     const behind = behindOf(said);
     // It is here already, or another one came behind the same message before.
     if (message.seq <= followed.tail || behind < followed.tail) return;
-    if (behind > followed.tail || batch !== followed.received.batch + 1) throw gapIn(followed);
+    if (behind > followed.tail || batch !== followed.received.batch + 1) throw new StreamGap([followed]);
     followed.tail = message.seq;
     // Whoever wrote the parts before may have died over them, and another host then says the batch anew.
     if (part === 1) followed.parts = [];

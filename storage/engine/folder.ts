@@ -13,7 +13,7 @@
  *     data/attachments.mdb    what is known of attachments
  *     data/calendar.mdb       calendars and their entries
  *     data/log                what was committed last, a folder for each of these files (`segment-log.ts`)
- *     data/snapshot           a snapshot of a cluster that is being made or taken (`storage/cluster/snapshots.ts`)
+ *     data/snapshot           a snapshot of a cluster that is being made or taken (`storage/cluster/snapshot-taking.ts`)
  *     data/uploads            attachments that are still arriving
  *     data/blobs              contents of attachments, by their hash
  *     data/acme               the certificate of an ACME authority, where one is ordered; in no backup

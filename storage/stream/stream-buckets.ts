@@ -9,7 +9,7 @@ import type { StreamConnection } from './stream-connection.ts';
 
 /** The streams behind buckets and object stores (NATS ADR-8 and ADR-20). */
 const BUCKET_PREFIX = 'KV_';
-const OBJECTS_PREFIX = 'OBJ_';
+export const OBJECTS_PREFIX = 'OBJ_';
 
 /** JetStream's code for a stream that is not there. */
 const NOT_FOUND = 10_059;

@@ -284,7 +284,7 @@ describe('several hosts', { skip }, () => {
   it('CLU-02 a host that was paused acknowledges nothing more once another one leads, and follows it', async () => {
     await untilOneLeads();
     const termBefore = await termOf(leading);
-    leading.process.kill('SIGSTOP');
+    await leading.pause();
     let late: Promise<{ text: string; reply: Awaited<ReturnType<typeof tried>> }>[];
     try {
       // It is in the paused host's hands before anybody else leads: the kernel takes it, and the host finds it when it goes on.
@@ -292,12 +292,12 @@ describe('several hosts', { skip }, () => {
       await post([following], 'while the other is paused');
       assert.ok((await termOf(following)) > termBefore);
     } finally {
-      leading.process.kill('SIGCONT');
+      leading.resume();
     }
+    [leading, following] = [following, leading];
     for (const { reply, text } of await Promise.all(late)) {
       assert.ok(reply === undefined || reply.status === 503, `${text} was answered ${reply?.status}`);
     }
-    [leading, following] = [following, leading];
     await untilRole(following, 'follows');
     await post([following], 'over the one that was paused');
     await assertAll(leading);

@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { SETTINGS } from '#src/config.ts';
+import { SNAPSHOT_AGE_MILLIS, STREAM_SHARE } from '#storage/cluster/snapshot-choice.ts';
 
 const page = readFileSync(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
 const PEOPLE = [100_000, 1_000_000, 10_000_000];
 const HOUR_SECONDS = 3_600;
 const BITS = 8;
+/** Days of a week, and those of them on which people work: copies that are due by their age are due on others, too. */
+const [WEEK_DAYS, WORKING_WEEK] = [7, 5];
 /** From micros of CPU a second to cores, and from bytes to the units of the tables. */
 const [MICROS, MEGA, GIGA, TERA] = [1e6, 1e6, 1e9, 1e12];
 
@@ -43,7 +46,8 @@ function today(people: number): Record<string, number> {
   const { day, frames, posts, sockets, year } = loadOf(people);
   const leads = posts * leadMicros + frames * figure('frame_cpu') + sockets * figure('socket_cpu');
   const follows = posts * leadMicros * (figure('follow_cpu') + figure('hand_cpu') / hosts);
-  const snapshots = (day * streamBytes) / figure('stream_keeps');
+  const stream = Math.max(figure('stream_keeps'), year * figure('stream_share'));
+  const copied = day * streamBytes * figure('copied') + (year * WEEK_DAYS) / WORKING_WEEK / figure('copy_age');
   const away = (hosts - 1) / hosts;
   return {
     'posts a second': posts,
@@ -58,9 +62,9 @@ function today(people: number): Record<string, number> {
     'lead to NATS, Mbit/s': (posts * streamBytes * BITS) / MEGA,
     'NATS to its own and to the hosts, Mbit/s': (posts * streamBytes * (2 + hosts - 1) * BITS) / MEGA,
     'disk of each host after a year, TB': year / TERA,
-    'disk of each NATS server after a year, two snapshots, TB': (2 * year) / TERA,
-    'snapshots a working day': snapshots,
-    'of them written to NATS a day after a year, TB': (snapshots * year) / TERA,
+    'disk of each NATS server after a year, TB': (year * (1 + 1 / figure('lanes')) + stream) / TERA,
+    'of it the stream, from which a host comes back without a copy, TB': stream / TERA,
+    'copied into NATS a working day after a year, at most, GB': copied / GIGA,
   };
 }
 
@@ -105,6 +109,8 @@ test('both tables are what the figures give', () => {
 
 test('what the page takes for settings are their defaults', () => {
   assert.equal(figure('stream_keeps'), SETTINGS.clusterStreamBytes.default);
+  assert.equal(figure('stream_share'), STREAM_SHARE);
+  assert.equal(figure('copy_age') * 24 * HOUR_SECONDS * 1_000, SNAPSHOT_AGE_MILLIS);
 });
 
 test('every figure of the page is one that something is reckoned with', () => {

@@ -8,6 +8,22 @@ export function residentBytes(pid: number): number {
   return Number(kib) * 1024;
 }
 
+/** The state of each of its threads, as a letter: `R` runs, `S` sleeps, `T` was stopped by a signal, `X` is gone (proc_pid_stat(5)). */
+export function threadStates(pid: number): string[] {
+  const folder = `/proc/${pid}/task`;
+  const stateOf = (thread: string) => {
+    try {
+      const line = readFileSync(`${folder}/${thread}/stat`, 'utf8');
+      // The state is behind the name, which may hold spaces and brackets.
+      return line.charAt(line.lastIndexOf(')') + 2);
+    } catch {
+      // Gone since it was listed.
+      return 'X';
+    }
+  };
+  return readdirSync(folder).map((thread) => stateOf(thread));
+}
+
 /** How many files and connections it has open. */
 export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
