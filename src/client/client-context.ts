@@ -4,6 +4,7 @@ import { PROTOCOL_VERSION } from '#src/protocol/version.ts';
 import { Emitter } from './emitter.ts';
 import type { ClientEvents } from './events.ts';
 import { type Fetch, Http } from './connection/http.ts';
+import type { ConversationStore } from './conversations/kept-conversations.ts';
 import type { OutboxStore } from './conversations/outbox.ts';
 import type { WebSocketConstructor } from './connection/socket.ts';
 import { StandingWatch } from './connection/standing.ts';
@@ -28,6 +29,8 @@ export interface ClientOptions {
   renewing?: (renew: () => Promise<void>) => Promise<void>;
   /** Where unsent messages live over a reload. Without one they live as long as the client. */
   store?: OutboxStore;
+  /** Where conversations live over a reload, so that they are there at once and without a network. Without one they are read anew. */
+  conversationStore?: ConversationStore;
   timers?: Timers;
   random?: Random;
 }

@@ -8,6 +8,7 @@ import type { BodyOf, CallInput, ReplyOf } from './calls.ts';
 import { CatchUp, type Walk } from './conversations/catch-up.ts';
 import type { ConversationMirror } from './conversations/conversation-mirror.ts';
 import { Conversations } from './conversations/conversations.ts';
+import { KeptConversations } from './conversations/kept-conversations.ts';
 import { CustomEmojis } from './custom-emoji.ts';
 import { Directory, directoryRequest } from './directory.ts';
 import type { Unsubscribe } from './emitter.ts';
@@ -66,6 +67,7 @@ export class ParleyClient {
   readonly #api: MessagingApi;
   readonly #conversations: Conversations;
   readonly #catchUp: CatchUp;
+  readonly #kept: KeptConversations;
   readonly #outbox: Outbox;
   readonly #receipts: Receipts;
   readonly #typing: Typing;
@@ -142,6 +144,8 @@ export class ParleyClient {
       onDone: (walk) => this.#walked(walk),
       onTrouble,
     });
+    const kept = { store: options.conversationStore, conversations: this.#conversations, catchUp: this.#catchUp };
+    this.#kept = new KeptConversations({ ...kept, timers, onTrouble });
     this.#outbox = new Outbox({
       me: wire.user,
       send: (entry) => this.#send(entry),
@@ -203,6 +207,21 @@ export class ParleyClient {
     return this.#socket.isOpen;
   }
 
+  /** Fulfilled when the conversations that were kept from the last visit are there; at once where none are. */
+  restored(): Promise<void> {
+    return this.#kept.restored;
+  }
+
+  /** Where a walk of the inbox that tells what changed since is to begin; undefined before all of it was read once. */
+  get inboxSync(): string | undefined {
+    return this.#catchUp.sync;
+  }
+
+  /** Saves what changed of the conversations, for a page that may be gone in a moment. */
+  async keep(): Promise<void> {
+    await this.#kept.save();
+  }
+
   /** The conversations known so far, by id. After `caughtUp()` these are all of the person's. */
   get conversations(): ReadonlyMap<string, ConversationMirror> {
     return this.#conversations.mirrors;
@@ -216,6 +235,11 @@ export class ParleyClient {
   /** Calls the listener for every event of the type; the answer takes it away again. */
   on<Type extends keyof ClientEvents>(type: Type, listener: (event: ClientEvents[Type]) => void): Unsubscribe {
     return this.#surroundings.emitter.on(type, listener);
+  }
+
+  /** Whether the socket is open and everything missed was told. */
+  get isCaughtUp(): boolean {
+    return this.#isCaughtUp;
   }
 
   /** Fulfilled when the socket is open and everything missed was told. @throws ParleyError once it never will be. */
@@ -405,7 +429,7 @@ export class ParleyClient {
   /** Ends the session and closes. @throws ParleyError when the server could not be told; closed it is all the same. */
   async signOut(): Promise<void> {
     try {
-      await this.#session.logout();
+      await Promise.all([this.#session.logout(), this.#kept.clear()]);
     } finally {
       this.close();
     }
@@ -415,6 +439,7 @@ export class ParleyClient {
   close(): void {
     this.#stopped ??= clientError('client_closed');
     this.#catchUp.interrupt();
+    this.#kept.close();
     this.#outbox.close();
     this.#receipts.close();
     this.presences.close();
@@ -507,7 +532,10 @@ export class ParleyClient {
     this.presences.opened();
     this.#rights.doubt();
     this.directory.forget();
-    this.#catchUp.run();
+    // What was kept is taken up first: the walk says what changed since.
+    void this.#kept.restored.then(() => {
+      if (this.#socket.isOpen) this.#catchUp.run();
+    });
     this.#outbox.resume();
   }
 
@@ -541,6 +569,7 @@ export class ParleyClient {
 
   #signedOut(error: ParleyError): void {
     this.#stopped ??= error;
+    void this.#kept.clear();
     this.#socket.stop('signed-out');
     this.#surroundings.emitter.emit('signed-out', { code: error.code });
   }

@@ -72,10 +72,12 @@ export function inboxItemJson(tables: Tables, entry: InboxEntry, user: string, e
   const watermark = readWatermark(tables, record.id, user);
   const personal = readPersonal(tables, record.id, user);
   const unread = countUnread(tables, record, user, watermark.read);
+  const unreadAfter = readUpTo(tables, record, user, watermark.read);
   const item = {
     conversation: conversationView(tables, record, epoch),
     unread,
-    mention_count: countUnreadMentions(tables, record, user, readUpTo(tables, record, user, watermark.read)),
+    unread_after: unreadAfter,
+    mention_count: countUnreadMentions(tables, record, user, unreadAfter),
     ...watermark,
     muted_until: personal.mutedUntil ?? null,
     ...(isHidden(record, personal) ? { hidden: true } : {}),

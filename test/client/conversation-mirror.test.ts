@@ -195,6 +195,33 @@ test('unread is counted where the messages are known, and goes on from the inbox
   assert.equal(mirror.unread('alice'), 1);
 });
 
+test('of what the server counted as unread a deleted message is none any more, and what was before one joined never was', () => {
+  const mirror = mirrorAt(10, 10);
+  const item = {
+    conversation: wireConversation({ rev: 10, head_seq: 10 }),
+    unread: 4,
+    unread_after: 5,
+    delivered: 10,
+    read: 0,
+  };
+  const entry = readInboxItem(item);
+  assert.ok('conversation' in entry);
+  mirror.observeEntry('alice', entry);
+  const gone = (rev: number, seq: number, more: object = {}) => {
+    const deleted = { ...wirePost(rev, seq, more).data, deleted_at: '2026-11-22T08:00:00.000Z' };
+    mirror.receive(stepOf({ ...wirePost(rev, seq), type: 'message.delete', data: deleted } as never));
+    return mirror.unread('alice');
+  };
+  assert.deepEqual([gone(11, 7), gone(12, 5), gone(13, 8, { sender: 'alice' }), gone(14, 6)], [3, 3, 3, 2]);
+  mirror.receive(post(15, 11));
+  assert.equal(mirror.unread('alice'), 3);
+  assert.equal(gone(16, 11), 2);
+  // Known from where one joined on, they are counted, and not those before.
+  const read = mirror.beginRead();
+  mirror.endRead(read, page(3, 4, 5, 6, 7, 8, 9, 10));
+  assert.equal(mirror.unread('alice'), 5);
+});
+
 test('a page joins where it touches; what happened while it was read is applied to it again', () => {
   const mirror = mirrorAt(5, 5);
   mirror.receive(post(6, 6));

@@ -153,7 +153,7 @@ test('WEB-02 a strict project compiles against its types, which refuse what is w
   // What its README shows compiles as well.
   const readme = readFileSync(join(project, 'node_modules', 'parley-client', 'README.md'), 'utf8');
   const shown = [...readme.matchAll(/^```ts\n(.*?)^```/gms)].map(([, source = '']) => source);
-  assert.equal(shown.length, 4);
+  assert.equal(shown.length, 5);
   const files = [APPLICATION, ...shown].map((source, at) => {
     writeFileSync(join(project, `application-${at}.ts`), source);
     return `application-${at}.ts`;

@@ -15,6 +15,7 @@ interface Item {
   gone?: string;
   last_message?: Message;
   unread?: number;
+  unread_after?: number;
   delivered?: number;
   read?: number;
   muted_until?: string | null;
@@ -94,7 +95,15 @@ test('SOC-11 an item is the conversation, its last message, and the person’s o
   await server.api(carol, 'PUT', `/v1/conversations/${id}/draft`, { body: 'unsent' });
   const answer = await server.api<Conversation & { last_common_read: number }>(carol, 'GET', `/v1/conversations/${id}`);
   const { last_common_read: _asOfTheOthers, ...conversation } = answer.body;
-  const own = { unread: 1, mention_count: 0, delivered: 1, read: 1, muted_until: null, draft: 'unsent' };
+  const own = {
+    unread: 1,
+    unread_after: 1,
+    mention_count: 0,
+    delivered: 1,
+    read: 1,
+    muted_until: null,
+    draft: 'unsent',
+  };
   assert.deepEqual((await inbox(carol)).items, [{ conversation, ...own, last_message: two }]);
   assert.equal(conversation.participants?.length, 2);
   // alice sees neither carol's draft nor carol's watermark as her own.
@@ -129,7 +138,8 @@ test('RCP-01 what was posted before somebody joined is not unread to them', asyn
   await server.api(alice, 'POST', `/v1/conversations/${id}/participants`, { participants: ['emil'] });
   assert.equal((await itemOf(emil, id)).unread, 0);
   await say(server, alice, id, 'welcome');
-  assert.equal((await itemOf(emil, id)).unread, 1);
+  const { unread, unread_after: after, read } = await itemOf(emil, id);
+  assert.deepEqual({ unread, after, read }, { unread: 1, after: 3, read: 0 });
 });
 
 test('SOC-11 after=sync tells what changed and nothing else, including conversations that are gone', async () => {

@@ -54,9 +54,10 @@ const BUILT = new Map([
   ['web/console', /^(?!node:)/],
   ['cli', /^(?:vite|@vitejs\/plugin-react|rolldown|rolldown-plugin-dts)$/],
 ]);
-/** Entries of the package `parley-client` that are for one surrounding alone. */
+/** Parts of the package `parley-client` that are for one surrounding alone. */
 const ENTRIES = new Map([
   ['src/client/bot/outbox-file.ts', 'node:fs/promises'],
+  ['src/client/browser-store.ts', 'idb'],
   ['src/client/react/hooks.ts', 'react'],
 ]);
 

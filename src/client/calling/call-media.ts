@@ -50,6 +50,11 @@ export class CallMedia {
     return this.#isMuted;
   }
 
+  /** Whether nothing is heard of this person: they are muted, or there is no microphone and none is on its way. */
+  get isSilent(): boolean {
+    return this.#isMuted || !this.isOn('microphone');
+  }
+
   get audioTrack(): MediaStreamTrack | null {
     return this.#tracks.microphone ?? null;
   }
@@ -109,6 +114,12 @@ export class CallMedia {
     this.#isMuted = isMuted;
     if (this.#tracks.microphone !== undefined) this.#tracks.microphone.enabled = !isMuted;
     this.#onChanged();
+  }
+
+  /** Ends being muted, and asks for the microphone again where there was none; where it cannot be had, `troubleWith` says why. */
+  async speak(): Promise<void> {
+    this.mute(false);
+    await this.open('microphone');
   }
 
   /** Takes another microphone or camera; the one before stays where it cannot be had. */

@@ -19,6 +19,12 @@ import type { Random, Timers } from '../connection/timers.ts';
  */
 export const CATCH_UP_MAX = 8;
 
+/**
+ * Of the conversations that were kept from the last visit and changed since, those whose changes are read before anybody looks at them.
+ * Beyond it they begin at their records, as in a first visit: a morning costs the server a bounded number of requests.
+ */
+export const KEPT_CAUGHT_UP_MAX = 20;
+
 /** What catching up asks of the messaging service. */
 export interface CatchUpSource {
   readInbox(after?: string): Promise<InboxPage>;
@@ -56,9 +62,23 @@ export class CatchUp {
   #isLive = false;
   #missed = 0;
   #sync: string | undefined;
+  /** Whether the next walk is the first after what was kept from the last visit, and how many of it may be caught up still. */
+  #isFirst = false;
+  #keptLeft = 0;
 
   constructor(options: CatchUpOptions) {
     this.#options = options;
+  }
+
+  /** Where the last whole walk began: whatever changed before it is known. Undefined before the first. */
+  get sync(): string | undefined {
+    return this.#sync;
+  }
+
+  /** What was kept of the last visit is there, up to that walk. Before the first walk of this one. */
+  restore(sync: string): void {
+    this.#sync = sync;
+    this.#isFirst = true;
   }
 
   /** The socket opened: catches up with everything. */
@@ -66,6 +86,7 @@ export class CatchUp {
     this.interrupt();
     this.#isLive = true;
     this.#missed = 0;
+    this.#keptLeft = KEPT_CAUGHT_UP_MAX;
     const generation = this.#generation;
     this.#walk(generation).then(
       (conversations) => {
@@ -130,6 +151,7 @@ export class CatchUp {
     await Promise.all(behind.map(({ id }) => this.conversation(id)));
     this.#check(generation);
     this.#sync = sync;
+    this.#isFirst = false;
     return named.size;
   }
 
@@ -150,12 +172,16 @@ export class CatchUp {
     }
     const { id, epoch, participant_count } = item.conversation;
     named.add(id);
+    const kept = conversations.get(id);
+    if (this.#isFirst && kept !== undefined && kept.rev < item.conversation.rev && this.#keptLeft-- <= 0)
+      return conversations.beginAnew(item);
     // A conversation that is new here starts at its record, and its history is read when somebody looks.
     if (!conversations.observe(item)) return;
     const mirror = conversations.get(id);
     const isOther = mirror?.isBehind === true || mirror?.epoch !== epoch;
-    // Receipts move no rev. Where they are shown to others, a conversation that changed may have changed by one.
-    const mayHaveReceipts = !isWhole && participant_count <= HINT_PARTICIPANTS_MAX;
+    // Receipts move no rev. Where they are shown to others, a conversation that changed may have changed by one. Of the last visit's
+    // they are read when somebody looks.
+    const mayHaveReceipts = !isWhole && !this.#isFirst && participant_count <= HINT_PARTICIPANTS_MAX;
     if (isOther || mayHaveReceipts) await this.conversation(id);
   }
 

@@ -50,6 +50,32 @@ export interface FreshState extends Omit<Changes, 'complete' | 'steps'> {
   readonly messages: readonly ChatMessage[];
 }
 
+/** What an inbox entry says that is the caller's alone. */
+export type OwnState = Omit<InboxEntry, 'conversation' | 'delivered' | 'isHidden' | 'read' | 'unread' | 'unreadAfter'>;
+
+/** A mirror as it is kept between two visits: values that JSON or a structured clone carries. */
+export interface KeptMirror {
+  readonly record: ChatConversation;
+  readonly rev: number;
+  readonly headSeq: number;
+  readonly isHidden: boolean;
+  /** The newest, up to the head. */
+  readonly messages: readonly ChatMessage[];
+  readonly watermarks: readonly (readonly [string, Watermark])[];
+  readonly unreadThen?: UnreadThen;
+  readonly own?: OwnState;
+}
+
+/** What the last inbox entry said of what the caller has not read, and at which rev. */
+interface UnreadThen {
+  readonly me: string;
+  readonly rev: number;
+  readonly unread: number;
+  readonly after: number;
+  readonly headSeq: number;
+  readonly read: number;
+}
+
 /** A page of history being read, and what happened meanwhile. */
 export interface PageRead {
   readonly events: AnyServerEvent[];
@@ -63,9 +89,16 @@ export class ConversationMirror {
   #rev: number;
   #seenRev: number;
   #headSeq: number;
+  /** Of a conversation first heard of by a step nobody said how many messages came before. */
+  #knowsHead = true;
   #window: MessageWindow;
   #isHidden = false;
-  #unreadThen: { unread: number; headSeq: number; read: number } | undefined;
+  /** What came up to here was there when it was hidden. */
+  #hiddenUpTo = 0;
+  #unreadThen: UnreadThen | undefined;
+  #own: OwnState | undefined;
+  /** Rises with whatever is kept. */
+  #version = 0;
   readonly #held = new Map<number, Step>();
   readonly #watermarks = new Map<string, Watermark>();
   readonly #reads = new Set<PageRead>();
@@ -85,10 +118,24 @@ export class ConversationMirror {
     return new ConversationMirror(record.id, record.rev, record.head_seq, record);
   }
 
+  /** A mirror as it was kept. */
+  static ofKept(kept: KeptMirror): ConversationMirror {
+    const { headSeq, isHidden, messages, own, record, rev, unreadThen, watermarks } = kept;
+    const mirror = new ConversationMirror(record.id, rev, headSeq, record);
+    mirror.#window.merge(messages);
+    mirror.#isHidden = isHidden;
+    mirror.#hiddenUpTo = headSeq;
+    for (const [user, watermark] of watermarks) mirror.#watermarks.set(user, watermark);
+    mirror.#unreadThen = unreadThen;
+    mirror.#own = own;
+    return mirror;
+  }
+
   /** A mirror of a conversation first heard of by a step: it starts right before it. */
   static beforeStep(id: string, step: Step): ConversationMirror {
-    const seq = step.event?.type === 'message.new' ? step.event.data.seq : 1;
-    return new ConversationMirror(id, step.rev - step.revCount, seq - 1);
+    const mirror = new ConversationMirror(id, step.rev - step.revCount, 0);
+    mirror.#knowsHead = false;
+    return mirror;
   }
 
   /** The conversation as known now, or undefined until its record was read. */
@@ -96,16 +143,49 @@ export class ConversationMirror {
     return this.#record === undefined ? undefined : { ...this.#record, head_seq: this.#headSeq, rev: this.#rev };
   }
 
+  /** What is to be kept of it, with so many of its newest messages; undefined until its record was read. */
+  keep(messages: number): KeptMirror | undefined {
+    const { conversation: record } = this;
+    if (record === undefined) return undefined;
+    return {
+      record,
+      rev: this.#rev,
+      headSeq: this.#headSeq,
+      isHidden: this.#isHidden,
+      messages: messages === 0 ? [] : this.#window.list().slice(-messages),
+      watermarks: [...this.#watermarks],
+      ...(this.#unreadThen !== undefined && { unreadThen: this.#unreadThen }),
+      ...(this.#own !== undefined && { own: this.#own }),
+    };
+  }
+
+  /** Rises with whatever `keep` answers. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** What the last inbox entry said that is the person's alone. Later changes of it are told by `inbox` events, which name nothing. */
+  get own(): OwnState | undefined {
+    return this.#own;
+  }
+
   /** Whether the person hides it from their inbox, as far as was told. */
   get isHidden(): boolean {
     return this.#isHidden;
   }
 
-  /** Hides it or shows it again; answers whether it was otherwise. */
-  hide(isHidden: boolean): boolean {
+  /** Hides it up to a message, or shows it again; answers whether it was otherwise. */
+  hide(isHidden: boolean, upTo: number = this.#headSeq): boolean {
+    this.#hiddenUpTo = upTo;
     const isOther = this.#isHidden !== isHidden;
     this.#isHidden = isHidden;
+    if (isOther) this.#version += 1;
     return isOther;
+  }
+
+  /** Shows it again for a message that came behind what it was hidden up to; answers whether it was hidden. */
+  showFor(seq: number): boolean {
+    return seq > this.#hiddenUpTo && this.hide(false, seq);
   }
 
   get rev(): number {
@@ -124,6 +204,11 @@ export class ConversationMirror {
   /** The newest messages known, in seq order and without holes up to the head. */
   get messages(): ChatMessage[] {
     return this.#window.list();
+  }
+
+  /** The newest message, where it is known. */
+  get newest(): ChatMessage | undefined {
+    return this.#window.get(this.#headSeq);
   }
 
   /** How far each participant got. People who never confirmed anything are not in it. */
@@ -154,6 +239,7 @@ export class ConversationMirror {
 
   /** Takes a newer record in: what it says beside the counters, which only steps move. */
   observeRecord(record: ChatConversation): void {
+    this.#version += 1;
     if (record.rev >= (this.#record?.rev ?? 0)) this.#record = keepParticipants(this.#record, record);
     this.#epoch ??= record.epoch;
     this.observeRev(record.rev);
@@ -163,7 +249,9 @@ export class ConversationMirror {
   observeEntry(me: string, entry: InboxEntry): void {
     this.observeRecord(entry.conversation);
     this.raiseWatermark(me, entry);
-    this.#unreadThen = { unread: entry.unread, headSeq: entry.conversation.head_seq, read: entry.read };
+    const { conversation, delivered: _, isHidden: __, read, unread, unreadAfter: after, ...own } = entry;
+    this.#own = own;
+    this.#unreadThen = { me, rev: conversation.rev, unread, after, headSeq: conversation.head_seq, read };
     if (entry.lastMessage?.seq === this.#headSeq) this.#window.add(entry.lastMessage);
   }
 
@@ -180,6 +268,7 @@ export class ConversationMirror {
       announced.push(...this.#advance(step));
     }
     if (this.#rev < changes.rev) return 'afresh';
+    if (this.#rev === changes.rev) this.#meetHead(changes.headSeq);
     this.#epoch = changes.epoch;
     let areWatermarksMoved = false;
     for (const [user, watermark] of changes.watermarks) {
@@ -190,6 +279,7 @@ export class ConversationMirror {
 
   /** Forgets what is known and starts from a fresh state. Answers the events held that happened after it. */
   startAfresh(state: FreshState): AnyServerEvent[] {
+    this.#version += 1;
     const isOtherEpoch = this.#epoch !== state.epoch;
     this.#epoch = state.epoch;
     this.#record = state.record;
@@ -197,6 +287,7 @@ export class ConversationMirror {
     // Steps of another epoch counted something else.
     this.#seenRev = isOtherEpoch ? state.rev : Math.max(this.#seenRev, state.rev);
     if (isOtherEpoch) this.#held.clear();
+    this.#knowsHead = true;
     this.#headSeq = Math.max(state.headSeq, state.messages.at(-1)?.seq ?? 0);
     this.#window = new MessageWindow(this.#headSeq);
     this.#window.merge(state.messages);
@@ -221,6 +312,7 @@ export class ConversationMirror {
   endRead(read: PageRead, items: readonly ChatMessage[]): void {
     this.#reads.delete(read);
     if (read.isOverrun || !this.#window.merge(items)) return;
+    this.#version += 1;
     for (const event of read.events) this.#show(event);
   }
 
@@ -231,6 +323,7 @@ export class ConversationMirror {
     const delivered = Math.max(known.delivered, mark.delivered ?? 0, read);
     if (delivered === known.delivered && read === known.read) return false;
     this.#watermarks.set(user, { delivered, read });
+    this.#version += 1;
     return true;
   }
 
@@ -240,9 +333,10 @@ export class ConversationMirror {
    * since, or undefined when neither can tell.
    */
   unread(me: string): number | undefined {
-    const read = this.#watermarks.get(me)?.read ?? 0;
-    if (this.#window.from <= read + 1) return this.#countUnread(me, read);
     const then = this.#unreadThen;
+    const read = this.#watermarks.get(me)?.read ?? 0;
+    const after = Math.max(read, then?.after ?? 0);
+    if (this.#window.from <= after + 1) return this.#countUnread(me, after);
     if (then === undefined || then.read !== read || this.#window.from > then.headSeq + 1) return undefined;
     return Math.min(UNREAD_COUNT_MAX, then.unread + this.#countUnread(me, then.headSeq));
   }
@@ -255,17 +349,47 @@ export class ConversationMirror {
     return Math.min(UNREAD_COUNT_MAX, unread);
   }
 
+  /** One that the server had counted as unread was deleted since; of those behind its head the window knows. */
+  #uncount({ sender, seq }: ChatMessage, rev: number): void {
+    const then = this.#unreadThen;
+    if (then === undefined || rev <= then.rev || sender === then.me || seq > then.headSeq) return;
+    if (seq <= Math.max(then.after, then.headSeq - UNREAD_COUNT_MAX)) return;
+    this.#unreadThen = { ...then, unread: Math.max(0, then.unread - 1) };
+  }
+
+  /** The newest message is that one, where nobody said so before: those up to it are not known. */
+  #meetHead(headSeq: number): void {
+    if (this.#knowsHead) return;
+    this.#knowsHead = true;
+    this.#headSeq = headSeq;
+    this.#window = new MessageWindow(headSeq);
+  }
+
+  /** Whoever leaves and comes in again has read nothing, but what an inbox entry said of them since. */
+  #forgetMarks({ data }: Extract<AnyServerEvent, { type: 'membership' }>, rev: number): void {
+    if ('meeting_id' in data || (data.action !== 'left' && data.action !== 'removed')) return;
+    const then = this.#unreadThen;
+    for (const { user } of data.participants) {
+      this.#watermarks.delete(user);
+      if (then?.me === user && then.rev >= rev) this.raiseWatermark(user, then);
+    }
+  }
+
   /** Applies a step that joins on, and answers its event unless it was known before it came. */
   #advance(step: Step): AnyServerEvent[] {
+    this.#version += 1;
     this.#rev = step.rev;
     this.#seenRev = Math.max(this.#seenRev, step.rev);
     const { event } = step;
     if (event === undefined) return [];
+    if (event.type === 'message.new') this.#meetHead(event.data.seq - 1);
     for (const read of this.#reads) {
       if (read.events.length < PAGE_READ_EVENTS_MAX) read.events.push(event);
       else read.isOverrun = true;
     }
     this.#show(event);
+    if (event.type === 'message.delete') this.#uncount(event.data, step.rev);
+    if (event.type === 'membership') this.#forgetMarks(event, step.rev);
     if (event.type !== 'message.new') return [event];
     // A fresh start's page may hold a message whose step comes after it; seqs rise, so a number tells.
     if (event.data.seq <= this.#headSeq) return [];

@@ -70,12 +70,23 @@ export class Conversations {
     return known;
   }
 
+  /** Takes a mirror in that was kept, unless its conversation is known already. */
+  restore(mirror: ConversationMirror): void {
+    if (!this.#mirrors.has(mirror.id)) this.#mirrors.set(mirror.id, mirror);
+  }
+
+  /** Forgets what is known of a conversation and begins it at an inbox entry, as if it were new here. */
+  beginAnew(entry: InboxEntry): void {
+    this.#mirrors.delete(entry.conversation.id);
+    this.observe(entry);
+  }
+
   /** Takes an inbox entry in. Answers whether the conversation was known before. */
   observe(entry: InboxEntry): boolean {
     const isKnown = this.#mirrors.has(entry.conversation.id);
     const mirror = this.add(entry.conversation);
     mirror.observeEntry(this.#options.me, entry);
-    const isOther = mirror.hide(entry.isHidden);
+    const isOther = mirror.hide(entry.isHidden, entry.conversation.head_seq);
     if (!isKnown) this.#options.onAfresh(mirror.id);
     else if (isOther) this.#options.onHidden(mirror.id, entry.isHidden);
     return isKnown;
@@ -143,17 +154,21 @@ export class Conversations {
   }
 
   #announceAll(conv: string, events: readonly AnyServerEvent[]): void {
+    let isGone = false;
     for (const event of events) {
       this.#options.announce(event);
-      if (event.type === 'message.new') this.hide(conv, false);
-      if (event.type === 'membership' && this.#isMyLeaving(event)) this.drop(conv);
+      if (event.type === 'message.new' && this.#mirrors.get(conv)?.showFor(event.data.seq) === true)
+        this.#options.onHidden(conv, false);
+      // Whoever was removed and asked in again while they were away is there.
+      if (event.type === 'membership') isGone = this.#leavingIn(event) ?? isGone;
     }
+    if (isGone) this.drop(conv);
   }
 
-  #isMyLeaving({ data }: Extract<AnyServerEvent, { type: 'membership' }>): boolean {
-    if ('meeting_id' in data) return false;
-    const isLeaving = data.action === 'left' || data.action === 'removed';
-    return isLeaving && data.participants.some(({ user }) => user === this.#options.me);
+  /** Whether the person leaves or comes in by an event; undefined for one of others. */
+  #leavingIn({ data }: Extract<AnyServerEvent, { type: 'membership' }>): boolean | undefined {
+    if ('meeting_id' in data || !data.participants.some(({ user }) => user === this.#options.me)) return undefined;
+    return data.action === 'left' || data.action === 'removed';
   }
 }
 

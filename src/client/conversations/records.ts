@@ -30,6 +30,8 @@ export interface InboxEntry {
   conversation: ChatConversation;
   lastMessage?: ChatMessage;
   unread: number;
+  /** What counts as unread is behind this seq: the caller has read up to it, joined there, or what was before is gone. */
+  unreadAfter: number;
   /** How many of the unread mention the caller. */
   mentions: number;
   delivered: number;
@@ -89,6 +91,7 @@ export function readInboxItem(wire: WireInboxItem): InboxEntry | { gone: string 
     conversation: readConversation(wire.conversation),
     ...(wire.last_message === undefined ? {} : { lastMessage: readMessage(wire.last_message) }),
     unread: wire.unread ?? 0,
+    unreadAfter: wire.unread_after ?? wire.read ?? 0,
     mentions: wire.mention_count ?? 0,
     delivered: wire.delivered ?? 0,
     read: wire.read ?? 0,

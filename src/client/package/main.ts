@@ -1,5 +1,6 @@
 /** What an application imports from `parley-client`. */
 export { Calls } from '../calling/calls.ts';
+export { browserStore, clearBrowserStore } from '../browser-store.ts';
 export { canShareTabs, ClientTabs } from '../client-tabs.ts';
 export { cookieSession, signIn } from '../connection/session.ts';
 export { ParleyClient } from '../parley-client.ts';
@@ -14,7 +15,8 @@ export type { Call, CallEnding } from '../calling/call.ts';
 export type { CallsOptions, ConversationCall } from '../calling/calls.ts';
 export type { ClientOptions, ResumeOptions, SignInOptions } from '../client-context.ts';
 export type { Attachments, DownloadOptions, UploadOptions } from '../conversations/attachments.ts';
-export type { ConversationMirror, Watermark } from '../conversations/conversation-mirror.ts';
+export type { ConversationMirror, KeptMirror, OwnState, Watermark } from '../conversations/conversation-mirror.ts';
+export type { ConversationStore, KeptChanges, KeptState } from '../conversations/kept-conversations.ts';
 export type { MessageReading } from '../conversations/message-reading.ts';
 export type { MessageForm, OutboxEntry, OutboxReport, OutboxStore } from '../conversations/outbox.ts';
 export type { ChatConversation, ChatMessage, InboxEntry } from '../conversations/records.ts';

@@ -282,6 +282,8 @@ export const inboxItem = z
     gone: z.string().optional(),
     last_message: message.optional(),
     unread: count.optional(),
+    /** What counts as unread is behind this seq: the caller has read up to it, joined there, or what was before is gone. */
+    unread_after: count.optional(),
     /** How many of the unread mention the caller. */
     mention_count: count.optional(),
     delivered: count.optional(),

@@ -2,14 +2,12 @@
 import { z } from 'zod';
 import { isSoundText } from '#src/base/json.ts';
 import { parseInstant } from '#src/base/time.ts';
+import { SEARCH_LENGTH_MAX } from '../limits.ts';
 import { message, MESSAGE_KINDS } from './messages.ts';
 import { conversationId, username } from '../names.ts';
 
-/** A query in UTF-16 units: a long sentence. [query_invalid] */
-export const SEARCH_LENGTH_MAX = 256;
-
-/** Words and phrases of one query, each of which narrows it. [query_invalid] */
-export const SEARCH_TERMS_MAX = 8;
+/** Words and phrases of one query, each of which narrows it: more than a sentence of that length has. [query_invalid] */
+export const SEARCH_TERMS_MAX = 64;
 
 /** Messages in one page of results: what somebody looks through before they say more. [query_invalid] */
 export const SEARCH_PAGE_MAX = 50;
