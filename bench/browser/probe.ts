@@ -106,7 +106,7 @@ export function installProbe(): void {
     },
     async scrollToFirst(pixels) {
       await drawn(() => {
-        const list = document.querySelector('main [data-virtuoso-scroller], main [data-scroller]');
+        const list = document.querySelector('main [role=log], main [data-scroller]');
         if (list === null) return false;
         const isFirst = document.querySelector('main article[data-seq="1"]') !== null;
         if (isFirst && list.scrollTop <= 0) return true;

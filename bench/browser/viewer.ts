@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type BrowserContext, type CDPSession, type Page } from 'playwright-core';
 import { findChromium, findHeadlessShell } from '#test/console/web/chromium.ts';
+import { within } from '../harness/deadline.ts';
 import type { Server } from '../harness/server.ts';
 import type { Person } from '../harness/subject.ts';
 import { installProbe } from './probe.ts';
@@ -105,10 +106,11 @@ export class Viewer {
 
   /** Presses a row of the list, and answers after how many milliseconds that text was in sight. */
   async switchTo(conv: string, text: string): Promise<number> {
-    return await this.page.evaluate(async ([id, newest]) => await window.probe.switchTo(id, newest), [
+    const shown = this.page.evaluate(async ([id, newest]) => await window.probe.switchTo(id, newest), [
       conv,
       text,
     ] as const);
+    return await within(`“${text}” to be in sight`, PATIENCE_MILLIS / 1000, shown);
   }
 
   /** Milliseconds of CPU that the page's main thread took so far. */

@@ -132,7 +132,8 @@ async function runAll(context: BenchContext, stage: Stage): Promise<void> {
     await measureSwitches(context, stage, [app, plain]);
     await measureArriving(context, stage, [app, plain]);
     await measureScrolling(context, stage, SCROLL, [app, plain]);
-    await measureScrolling(context, stage, LONGEST, [app, plain]);
+    // The plain page keeps every element that it ever showed, which nobody would do with a hundred thousand: the bar is the app's alone.
+    await measureScrolling(context, stage, LONGEST, [app]);
     const friends = [
       await open(Viewer.ofApp(server, bea)),
       await open(Viewer.ofPlainPage(server, dan, site.origin)),
@@ -249,6 +250,8 @@ async function measureArriving(context: BenchContext, stage: Stage, viewers: rea
   try {
     await interleave(context, rounds, viewers, async (viewer, round, isWarmUp) => {
       await leave(viewers.filter((one) => one !== viewer));
+      // Who has not read what came while the other page was looked at begins there, and not at the end.
+      await readUp(server, busy);
       await viewer.load();
       await viewer.switchTo(busy.id, last);
       await sleep(5 * PAUSE_MILLIS);
@@ -318,7 +321,7 @@ async function measureScrolling(
     recorder.round({ case: name, subject: viewer.name, round: 0, values });
   }
   const task = recorder.median(name, APP, 'longest task ms');
-  recorder.ratio(name, 'heap at most MiB', APP, PLAIN);
+  if (viewers.length > 1) recorder.ratio(name, 'heap at most MiB', APP, PLAIN);
   recorder.bar(name, 'longest task ms', task, '≤', TASK_MILLIS_MAX);
   recorder.bar(name, 'heap at most MiB', recorder.median(name, APP, 'heap at most MiB'), '≤', HEAP_MIB_MAX);
 }
@@ -379,10 +382,10 @@ async function measureShown(
   const rounds = bySize(context, { smoke: 1, default: 3, full: 5 });
   const posts = bySize(context, { smoke: 3, default: 40, full: 100 });
   let number = 0;
-  // Who has not read the last hundred begins there, and not at the end.
-  await readUp(server, busy);
   await interleave(context, rounds, pairs, async ([from, to], round, isWarmUp) => {
     await leave(pairs.flat().filter((one) => one !== from && one !== to));
+    // Who has not read what the other pair wrote begins there, and not at the end.
+    await readUp(server, busy);
     for (const viewer of [from, to]) {
       // oxlint-disable-next-line no-await-in-loop -- One after the other.
       await viewer.load();

@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
-import { messageOf, openRow, send, signIn } from './app-page.ts';
+import { fieldOf, messageOf, openRow, send, signIn } from './app-page.ts';
 import { CHROMIUM, People } from './browser.ts';
 import { buildApp } from './built-app.ts';
 
@@ -66,6 +66,44 @@ describe('rooms in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
   });
   after(async () => await people?.stop());
   afterEach(() => assert.deepEqual(people.complaints.splice(0), []));
+
+  test('a draft is where it was left, on another device too, and in the list', async () => {
+    await openRow(alice, 'Docks');
+    const field = fieldOf(alice, 'Docks');
+    await field.fill('Half a thou');
+    await alice.reload();
+    await until(async () => (await field.inputValue()) === 'Half a thou', 'the draft after a reload');
+    const draft = async () => {
+      const { body } = await server.api<{ items: { draft?: string }[] }>(accounts.alice, 'GET', '/v1/inbox');
+      return body.items.some((item) => item.draft === 'Half a thou');
+    };
+    await field.press('End');
+    await field.press('g');
+    await field.press('Backspace');
+    await until(draft, 'the draft on the server');
+    // The list says so of a room that is not open, and of this device's own drafts no event does.
+    const row = alice.getByRole('navigation').getByRole('link').filter({ hasText: 'Docks' });
+    await openRow(alice, 'Yard');
+    await row.getByText('Draft: Half a thou').waitFor();
+    await openRow(alice, 'Docks');
+    await row.getByText('Draft:').waitFor({ state: 'detached' });
+    await field.fill('');
+    await until(async () => !(await draft()), 'no draft on the server');
+    await openRow(alice, 'Yard');
+    await row.getByText('Nothing said yet').waitFor();
+  });
+
+  test('the words about a beginning stand right above the first message, however far below the top that is', async () => {
+    await openRow(alice, 'Yard');
+    await post(yard, 'The first of all');
+    await messageOf(alice, 'The first of all').waitFor();
+    const words = await alice.getByText('This is where the conversation begins.').boundingBox();
+    const message = await messageOf(alice, 'The first of all').boundingBox();
+    assert.ok(words !== null && message !== null);
+    // The line of the day is between them.
+    const between = message.y - (words.y + words.height);
+    assert.ok(between >= -80 && between < 80 && words.y > 200, `${words.y} and ${message.y}`);
+  });
 
   test('who is at the end of a room stays there while others write, however fast', async () => {
     await openRow(alice, 'Docks');

@@ -79,6 +79,11 @@ test('a hit is shown from a little before its first place, and no place of it is
   assert.ok(emoji.every(({ text }) => text.isWellFormed() && !text.includes('\ufffd')));
   const hostile = snippetOf({ body: `\u202ex${'\u0301'.repeat(1_000)}y`, highlights: [[1, 2]] });
   assert.doesNotMatch(hostile.map(({ text }) => text).join(''), /\u202e|\p{M}{5}/u);
+  // Formatting has no room, but for who looks for the marks.
+  const marked = 'The crane is **repaired**, see `log`';
+  const shownOf = (highlights: [number, number][]) => snippetOf({ body: marked, highlights }).map(({ text }) => text);
+  assert.deepEqual(shownOf([[15, 23]]), ['The crane is ', 'repaired', ', see log']);
+  assert.deepEqual(shownOf([[13, 15]]), ['The crane is ', '**', 'repaired, see log']);
 });
 
 /** Formats what stands between the bars, and marks what is selected then. */

@@ -2,7 +2,9 @@
  * What this browser keeps of a person between two visits: who it is, which device this is, drafts and messages that wait. What renews
  * the session is in a cookie, which no script reads; docs/security.md says what that means.
  */
+import { browserStore, clearBrowserStore } from '#src/client/browser-store.ts';
 import type { ClientTabs } from '#src/client/client-tabs.ts';
+import type { ConversationStore } from '#src/client/conversations/kept-conversations.ts';
 import type { OutboxEntry, OutboxStore } from '#src/client/conversations/outbox.ts';
 import { isRecord } from '#src/client/conversations/records.ts';
 import { cookieSession } from '#src/client/connection/session.ts';
@@ -55,9 +57,19 @@ export function keepSession({ device_id, user }: Session): void {
   keep(DEVICES, { ...others, [user]: device_id });
 }
 
+/** Conversations of whoever is signed in here, for all tabs. */
+const CONVERSATIONS = 'parley';
+
+/** What this browser keeps of a person's conversations, so that they are there at once, and without a network. */
+export function keptConversations({ device_id, user }: Session): ConversationStore {
+  return browserStore({ name: CONVERSATIONS, owner: `${user} ${device_id}` });
+}
+
 /** Nothing of the person stays but which device this is, which is no secret and keeps it one device. */
 export function forgetSession(): void {
   leaveWorker();
+  // Where the browser keeps nothing, there is nothing to forget.
+  clearBrowserStore(CONVERSATIONS).catch(() => undefined);
   for (const key of Object.keys(localStorage)) {
     if (key.startsWith('parley.') && key !== DEVICES && key !== 'parley.language') localStorage.removeItem(key);
   }

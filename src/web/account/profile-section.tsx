@@ -7,6 +7,7 @@ import type { OwnProfile } from '#src/protocol/account/profile.ts';
 import { useChat } from '../chat/chat-context.ts';
 import { EmojiButton } from '../chat/emoji/emoji-button.tsx';
 import { UserAvatar } from '../chat/people/conversation-avatar.tsx';
+import { harmlessName } from '../kit/harmless-text.ts';
 import { sentenceOf } from '../kit/language.ts';
 import { EmailSection } from './email-section.tsx';
 import { FormAnswer, type Answer } from './form-answer.tsx';
@@ -102,10 +103,12 @@ function ProfileForm({ profile, onAnswer, onChanged }: ProfileFormProps) {
   const mayStatus = profile.may_change.includes('status');
   const save = async (event: SubmitEvent) => {
     event.preventDefault();
-    const said = { ...(text.trim() === '' ? {} : { text }), ...(emoji === '' ? {} : { emoji }) };
+    // What is pasted may bring marks that nobody sees, which the server refuses; they are nothing that was written.
+    const [named, stated] = [harmlessName(name, ''), harmlessName(text, '')];
+    const said = { ...(stated === '' ? {} : { text: stated }), ...(emoji === '' ? {} : { emoji }) };
     const status = Object.keys(said).length === 0 ? null : said;
     const body = {
-      ...(mayName ? { display_name: name.trim() === '' ? null : name } : {}),
+      ...(mayName ? { display_name: named === '' ? null : named } : {}),
       ...(mayStatus ? { status } : {}),
     };
     try {

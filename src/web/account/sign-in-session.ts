@@ -21,6 +21,7 @@ import { Observable } from '../kit/observable.ts';
 import {
   forgetSession,
   keepSession,
+  keptConversations,
   keptOutbox,
   keptSession,
   lastDevice,
@@ -78,6 +79,10 @@ export class SignInSession extends Observable {
 
   /** Goes on with the session that was kept, finishes a walk to a provider, or asks who it is. */
   async start(): Promise<void> {
+    // A page that is left may not come back.
+    globalThis.addEventListener('pagehide', () => {
+      if (this.#state.phase === 'signed-in') void this.#state.client.keep();
+    });
     globalThis.addEventListener('storage', ({ key }) => {
       // No key: everything was cleared.
       if (key === null || key === SESSION_KEY) this.#lookAgain();
@@ -231,7 +236,8 @@ export class SignInSession extends Observable {
     // A page that is not secure has no locks: there each tab speaks for itself.
     const name = `${session.user} ${session.device_id}`;
     const tabs = canShareTabs() ? new ClientTabs({ name }) : undefined;
-    const client = ParleyClient.resume({ ...OPTIONS, ...tabs?.options, store: keptOutbox(tabs), session });
+    const stores = { store: keptOutbox(tabs), conversationStore: keptConversations(session) };
+    const client = ParleyClient.resume({ ...OPTIONS, ...tabs?.options, ...stores, session });
     tabs?.attach(client);
     this.#tabs = tabs;
     client.on('renewed', () => {

@@ -68,7 +68,7 @@ export function makeChat(client: ParleyClient, leads: () => boolean): Chat {
     pushes: new Pushes(client, inbox),
     sending,
     typing: new TypingPeople(client),
-    drafts: new Drafts(client, (conv) => inbox.rowOf(conv)?.draft !== undefined),
+    drafts: new Drafts(client, inbox),
     uploads: new Uploads(client, sending),
     deletions: new Deletions(client),
     readMarks: new ReadMarks(client),

@@ -43,7 +43,7 @@ export async function pageOf(request: Request, preloaded: Promise<Response | und
   try {
     return (await preloaded) ?? (await fetch(request));
   } catch (error) {
-    const kept = await (await caches.open(STORE)).match(PAGE);
+    const kept = await (await caches.open(STORE)).match(PAGE, { ignoreVary: true });
     if (kept === undefined) throw error;
     return kept;
   }
@@ -52,7 +52,8 @@ export async function pageOf(request: Request, preloaded: Promise<Response | und
 /** A file of the build: kept once it was there. */
 export async function fileOf(request: Request): Promise<Response> {
   const store = await caches.open(STORE);
-  const kept = await store.match(request);
+  // A name with a hash has one content, whatever the answer says that it varies by.
+  const kept = await store.match(request, { ignoreVary: true });
   if (kept !== undefined) return kept;
   const answer = await fetch(request);
   // A full storage keeps nothing more, and the answer is there all the same.

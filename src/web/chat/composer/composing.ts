@@ -173,7 +173,8 @@ function useDraftText(chat: Chat, conv: string, aim: Aim | undefined, root: numb
   const [text, setText] = useState(kept);
   const edited = aim?.kind === 'edit' ? aim.message : undefined;
   const wasEditing = useRef(false);
-  useEffect(() => {
+  // Whoever takes a message up and types on at once types into it.
+  useLayoutEffect(() => {
     if (edited !== undefined) setText(typeof edited.body === 'string' ? edited.body : '');
     else if (wasEditing.current) setText(kept());
     wasEditing.current = edited !== undefined;

@@ -9,7 +9,12 @@ const LEFT_OPEN = /\*\*|~~|`+/gu;
 
 /** The words alone, with their blanks one by one. */
 export function plainLine(text: string): string {
-  return wordsOf(text).replaceAll(LEFT_OPEN, '').replaceAll(/\s+/gu, ' ').trim();
+  return withoutPairs(wordsOf(text)).replaceAll(/\s+/gu, ' ').trim();
+}
+
+/** A part of a text without the marks that stand in pairs, wherever it was cut. */
+export function withoutPairs(text: string): string {
+  return text.replaceAll(LEFT_OPEN, '');
 }
 
 function wordsOf(text: string): string {

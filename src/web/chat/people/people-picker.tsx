@@ -5,6 +5,7 @@ import { Search } from 'lucide-react';
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
+import { SEARCHED_NAME_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { sentenceOf } from '../../kit/language.ts';
 import { useChat } from '../chat-context.ts';
@@ -80,6 +81,7 @@ export function PeoplePicker({ onPick, without, refused }: PeoplePickerProps) {
         leftSection={<Search size={16} aria-hidden="true" />}
         rightSection={found.isSearching ? <Loader size="xs" role="img" aria-label={t('app.loading')} /> : null}
         autoComplete="off"
+        maxLength={SEARCHED_NAME_LENGTH_MAX}
         role="combobox"
         aria-expanded={items.length > 0}
         aria-controls={`${id}-list`}

@@ -2,6 +2,7 @@
 import { Checkbox, Group, Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { SEARCHED_NAME_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
@@ -111,6 +112,7 @@ function FromPerson({ words, onChange }: SearchFiltersProps) {
       value={chosen ?? null}
       onChange={(from) => onChange({ from: from === ANY ? undefined : (from ?? undefined) })}
       onSearchChange={look}
+      maxLength={SEARCHED_NAME_LENGTH_MAX}
       // The server has matched already, by beginnings of words.
       filter={({ options }) => options}
       searchable

@@ -4,6 +4,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { ArrowLeft, Search } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { SEARCH_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { useChat } from '../chat-context.ts';
 import { titleOf } from '../conversation-words.ts';
 import { FoundMessage } from './found-message.tsx';
@@ -87,7 +88,7 @@ function SearchLine({ words, onChange }: SearchLineProps) {
           leftSection={<Search size={16} aria-hidden="true" />}
           label={t('search.words')}
           description={t('search.how')}
-          maxLength={256}
+          maxLength={SEARCH_LENGTH_MAX}
         />
         <Button type="submit">{t('search.send')}</Button>
       </Group>

@@ -2,6 +2,7 @@
 import type { SearchHit } from '#src/client/messaging-api.ts';
 import { searchedText } from '#src/protocol/conversations/searched-text.ts';
 import { harmlessText } from '../../kit/harmless-text.ts';
+import { withoutPairs } from '../message/plain-line.ts';
 
 /** Shown in front of the first place, and from its beginning on. */
 const BEFORE_LENGTH = 60;
@@ -19,7 +20,9 @@ export function snippetOf(hit: Pick<SearchHit, 'body' | 'highlights'>): readonly
   const to = Math.min(text.length, first + FROM_LENGTH);
   const pieces: Piece[] = [];
   const add = (begin: number, end: number, isMarked: boolean) => {
-    const piece = harmlessLine(text.slice(begin, end));
+    const line = harmlessLine(text.slice(begin, end));
+    // Whoever looks for such marks is to see them.
+    const piece = isMarked ? line : withoutPairs(line);
     if (piece !== '') pieces.push({ text: piece, isMarked });
   };
   let at = from;

@@ -25,46 +25,56 @@ export const ConversationRow = memo(function ConversationRow({ row }: { readonly
       className="parley-row"
       activeProps={{ 'aria-current': 'page' }}
     >
-      <ConversationAvatar conversation={conversation} title={title} />
-      <div className="parley-row-words">
-        <Group gap={4} wrap="nowrap">
-          <Text fw={isNew ? 700 : 500} truncate flex={1}>
-            <bdi>{title}</bdi>
-          </Text>
-          {isFavourite && <Star size={12} aria-label={t('list.favourite')} fill="currentColor" />}
-          {isMuted && <BellOff size={12} aria-label={t('list.muted')} />}
-          <Text size="xs" c="dimmed" className="parley-row-time">
-            {shortTime(lastMessage?.createdAt ?? conversation.createdAt)}
-          </Text>
-        </Group>
-        <Group gap={6} wrap="nowrap" mih={20}>
-          <Text size="sm" c="dimmed" truncate flex={1}>
-            <LastLine row={row} />
-          </Text>
-          {mentions > 0 && (
-            <Badge size="sm" circle color="red.9" aria-label={t('list.mentions', { count: mentions })}>
-              @
-            </Badge>
-          )}
-          {unread > 0 && (
-            <Badge size="sm" color={isMuted ? 'gray.7' : 'blue.8'} aria-label={t('list.unread', { count: unread })}>
-              {unread > UNREAD_SHOWN_MAX ? `${UNREAD_SHOWN_MAX}+` : unread}
-            </Badge>
-          )}
-        </Group>
-      </div>
+      {({ isActive }) => (
+        <>
+          <ConversationAvatar conversation={conversation} title={title} />
+          <div className="parley-row-words">
+            <Group gap={4} wrap="nowrap">
+              <Text fw={isNew ? 700 : 500} truncate flex={1}>
+                <bdi>{title}</bdi>
+              </Text>
+              {isFavourite && <Star size={12} aria-label={t('list.favourite')} fill="currentColor" />}
+              {isMuted && <BellOff size={12} aria-label={t('list.muted')} />}
+              <Text size="xs" c="dimmed" className="parley-row-time">
+                {shortTime(lastMessage?.createdAt ?? conversation.createdAt)}
+              </Text>
+            </Group>
+            <Group gap={6} wrap="nowrap" mih={20}>
+              <Text size="sm" c="dimmed" truncate flex={1}>
+                <LastLine row={row} isOpen={isActive} />
+              </Text>
+              {mentions > 0 && (
+                <Badge size="sm" circle color="red.9" aria-label={t('list.mentions', { count: mentions })}>
+                  @
+                </Badge>
+              )}
+              {unread > 0 && (
+                <Badge size="sm" color={isMuted ? 'gray.7' : 'blue.8'} aria-label={t('list.unread', { count: unread })}>
+                  {unread > UNREAD_SHOWN_MAX ? `${UNREAD_SHOWN_MAX}+` : unread}
+                </Badge>
+              )}
+            </Group>
+          </div>
+        </>
+      )}
     </Link>
   );
 });
 
-function LastLine({ row: { conversation, draft, lastMessage } }: { readonly row: InboxRow }) {
+interface LastLineProps {
+  readonly row: InboxRow;
+  /** What is written in the open one stands in its field. */
+  readonly isOpen: boolean;
+}
+
+function LastLine({ isOpen, row: { conversation, draft, lastMessage } }: LastLineProps) {
   const { t } = useTranslation();
   const { me, people, typing } = useChat();
   const typists = useObserved(typing, () => typing.in(conversation.id));
   const sender = lastMessage?.sender ?? '';
   const name = useObserved(people, () => (sender === '' ? '' : people.nameOf(sender)));
   if (typists.length > 0) return <>{t(typists.length === 1 ? 'typing.one' : 'typing.some')}</>;
-  if (draft !== undefined) return <>{t('list.draft', { text: draft.slice(0, 80) })}</>;
+  if (draft !== undefined && !isOpen) return <>{t('list.draft', { text: draft.slice(0, 80) })}</>;
   if (lastMessage === undefined) return <>{t('list.nothingSaid')}</>;
   const line = lineOf(lastMessage, t);
   if (sender === me) return <>{t('list.you', { line })}</>;

@@ -3,9 +3,10 @@ import { ActionIcon, CloseButton, Group, Skeleton, Stack, Text, TextInput, Unsty
 import { useHotkeys } from '@mantine/hooks';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { CalendarDays, Search } from 'lucide-react';
-import { useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { Fragment, useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Virtuoso } from 'react-virtuoso';
+import { VList } from 'virtua';
+import { SEARCH_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { PersonAvatar } from '../../kit/person-avatar.tsx';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { useObserved } from '../../kit/observable.ts';
@@ -17,9 +18,9 @@ import { ConversationRow } from './conversation-row.tsx';
 import { Invitations } from './invitations.tsx';
 import { NewConversation } from './new-conversation.tsx';
 
-const ROWS_AHEAD = 400;
-/** Drawn before anything was measured, and how high they are taken for until then. */
-const ROWS_FIRST = 12;
+/** Drawn ahead of what is in sight. */
+const PIXELS_AHEAD = 400;
+/** A row is taken for so high until it was measured. */
 const ROW_PIXELS = 62;
 
 export function Sidebar() {
@@ -130,6 +131,7 @@ function SearchField({ query, onChange, onOpen }: SearchFieldProps) {
       rightSection={
         query === '' ? null : <CloseButton size="sm" aria-label={t('list.clear')} onClick={() => onChange('')} />
       }
+      maxLength={SEARCH_LENGTH_MAX}
       placeholder={t('list.search')}
       aria-label={t('list.search')}
       aria-keyshortcuts="Control+K"
@@ -171,21 +173,14 @@ function Rows({ rows, query }: { readonly rows: readonly InboxRow[]; readonly qu
     );
   }
   return (
-    <Virtuoso
-      className="parley-rows"
-      tabIndex={-1}
-      data={rows}
-      computeItemKey={(_, { conversation }) => conversation.id}
-      defaultItemHeight={ROW_PIXELS}
-      initialItemCount={Math.min(rows.length, ROWS_FIRST)}
-      increaseViewportBy={ROWS_AHEAD}
-      itemContent={(index, row) => (
-        <>
+    <VList className="parley-rows" tabIndex={-1} data={rows} itemSize={ROW_PIXELS} bufferSize={PIXELS_AHEAD}>
+      {(row: InboxRow, index) => (
+        <Fragment key={row.conversation.id}>
           <SectionHead rows={rows} index={index} />
           <ConversationRow row={row} />
-        </>
+        </Fragment>
       )}
-    />
+    </VList>
   );
 }
 

@@ -2,6 +2,7 @@
 import type { ParleyClient } from '#src/client/parley-client.ts';
 import { TEXT_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { keep, readKept } from '../../account/kept-session.ts';
+import type { Inbox } from './inbox.ts';
 
 /** A pause in the writing: not every letter is a request. */
 const SAVE_MILLIS = 1_000;
@@ -12,12 +13,12 @@ export class Drafts {
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
   /** Those that the server was told of here and may have. */
   readonly #told = new Set<string>();
-  readonly #isKnown: (conv: string) => boolean;
+  /** The list, which shows what was left unsent. Of this device's own drafts the server tells it nothing. */
+  readonly #inbox: Pick<Inbox, 'draft' | 'rowOf'>;
 
-  /** `isKnown` says whether the list knows of a draft that the server has. */
-  constructor(client: ParleyClient, isKnown: (conv: string) => boolean) {
+  constructor(client: ParleyClient, inbox: Pick<Inbox, 'draft' | 'rowOf'>) {
     this.#client = client;
-    this.#isKnown = isKnown;
+    this.#inbox = inbox;
   }
 
   /** What this browser has; undefined where it has nothing. */
@@ -42,13 +43,15 @@ export class Drafts {
     localStorage.removeItem(keyOf(conv));
     clearTimeout(this.#timers.get(conv));
     // Most are sent before the server heard of them: it is asked for nothing beside the message.
-    if (this.#told.has(conv) || this.#isKnown(conv)) void this.#save(conv, '');
+    if (this.#told.has(conv) || this.#inbox.rowOf(conv)?.draft !== undefined) void this.#save(conv, '');
   }
 
   async #save(conv: string, text: string): Promise<void> {
     const params = { id: conv };
+    const isNone = text.trim() === '';
+    this.#inbox.draft(conv, isNone ? undefined : text);
     try {
-      if (text.trim() === '') {
+      if (isNone) {
         this.#told.delete(conv);
         await this.#client.call('deleteDraft', { params });
       } else if (text.length <= TEXT_LENGTH_MAX) {

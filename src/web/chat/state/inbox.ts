@@ -69,7 +69,7 @@ export class Inbox extends Observable {
       if (rev === undefined) void this.#readInvitations();
       redraw();
     });
-    this.#walkSoon();
+    void client.restored().then(() => this.#takeUp());
   }
 
   /** The newest first. */
@@ -103,6 +103,11 @@ export class Inbox extends Observable {
     const until = isMuted ? '9999-12-31T00:00:00.000Z' : null;
     await this.#client.call('putMute', { params: { id: conv }, body: { until } });
     this.#change(conv, { mutedUntil: until === null ? null : Date.parse(until) });
+  }
+
+  /** What this device left unsent there; undefined for nothing. */
+  draft(conv: string, text: string | undefined): void {
+    this.#change(conv, { draft: text });
   }
 
   /** A conversation that this device made or joined is there at once. */
@@ -149,6 +154,19 @@ export class Inbox extends Observable {
       this.#walking = this.#walking.then(() => this.#walk()).catch(() => undefined);
     };
     setTimeout(walk, this.#isLoaded ? WALK_GATHER_MILLIS : 0);
+  }
+
+  /** What was kept from the last visit is the list until it is walked, from where that visit came to. */
+  #takeUp(): void {
+    const { conversations, inboxSync } = this.#client;
+    if (inboxSync !== undefined && this.#sync === undefined) {
+      for (const { id, own } of conversations.values()) if (own !== undefined) this.#own.set(id, own);
+      this.#sync = inboxSync;
+      this.#isLoaded = true;
+      void this.#readInvitations();
+      this.#redraw();
+    }
+    this.#walkSoon();
   }
 
   /** Reads what changed since the last walk; a walk that fails is made again after the next reconnect. */
@@ -228,7 +246,8 @@ export class Inbox extends Observable {
       conversation,
       lastMessage,
       unread,
-      mentions: unread === 0 ? 0 : own.mentions,
+      // Of what was deleted since nobody says whether it was meant for them.
+      mentions: Math.min(unread, own.mentions),
       isFavourite: own.isFavourite,
       category: own.category,
       draft: own.draft,

@@ -3,8 +3,14 @@
  * back sees at once what there is, without asking.
  */
 import type { ConversationRights } from '#src/client/conversations/rights.ts';
+import { isRecord } from '#src/client/conversations/records.ts';
 import type { ParleyClient } from '#src/client/parley-client.ts';
+import { keep, readKept } from '../../account/kept-session.ts';
 import { Timeline } from './timeline.ts';
+
+/** What the person may, over a reload and without a network: in these conversations, those that were left first go first. */
+export const RIGHTS_KEPT_MAX = 100;
+const RIGHTS = 'parley.rights';
 
 /** More than a person goes back and forth between. Beyond it the one that was left first goes, and is read again. */
 export const ROOMS_KEPT_MAX = 20;
@@ -13,10 +19,11 @@ export class KeptRooms {
   readonly #client: ParleyClient;
   /** Those that nobody looks at, the one that was left last at the end. */
   readonly #left = new Map<string, Timeline>();
-  readonly #rights = new Map<string, ConversationRights>();
+  readonly #rights: Map<string, ConversationRights>;
 
   constructor(client: ParleyClient) {
     this.#client = client;
+    this.#rights = readRights();
     // What starts over, or is gone, is not what was kept of it.
     for (const type of ['afresh', 'gone'] as const) client.on(type, ({ conv }) => this.#forget(conv));
   }
@@ -49,14 +56,28 @@ export class KeptRooms {
     this.#rights.delete(conv);
     this.#rights.set(conv, rights);
     for (const oldest of this.#rights.keys()) {
-      if (this.#rights.size <= ROOMS_KEPT_MAX) break;
+      if (this.#rights.size <= RIGHTS_KEPT_MAX) break;
       this.#rights.delete(oldest);
     }
+    this.#saveRights();
+  }
+
+  #saveRights(): void {
+    const named = [...this.#rights].map(([conv, rights]) => [conv, rights.known ? [...rights.granted] : null]);
+    keep(RIGHTS, Object.fromEntries(named));
   }
 
   #forget(conv: string): void {
     this.#left.get(conv)?.close();
     this.#left.delete(conv);
-    this.#rights.delete(conv);
+    if (this.#rights.delete(conv)) this.#saveRights();
   }
+}
+
+/** Rights as they were kept: their names, or null for a server that does not say. */
+function readRights(): Map<string, ConversationRights> {
+  const kept = readKept(RIGHTS);
+  const rightsOf = (names: unknown): ConversationRights =>
+    Array.isArray(names) ? { known: true, granted: new Set(names) } : { known: false };
+  return new Map(isRecord(kept) ? Object.entries(kept).map(([conv, names]) => [conv, rightsOf(names)]) : []);
 }

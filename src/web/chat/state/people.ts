@@ -4,6 +4,7 @@ import type { Known } from '#src/client/directory.ts';
 import type { Presence } from '../../kit/person-avatar.tsx';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { Observable, useObserved } from '../../kit/observable.ts';
+import { KeptNames } from './kept-names.ts';
 
 /** Pictures held for screens; who was shown longest ago goes first, and is read again. */
 const PICTURES_KEPT_MAX = 300;
@@ -13,11 +14,13 @@ export class People extends Observable {
   /** The last that was known, so that a name does not blink while it is asked for again. */
   readonly #shown = new Map<string, Known>();
   readonly #asked = new Set<string>();
+  readonly #names: KeptNames;
   readonly #pictures = new Map<string, string | undefined>();
 
   constructor(client: ParleyClient) {
     super();
     this.#client = client;
+    this.#names = new KeptNames(client.user);
     client.on('directory.changed', ({ data }) => this.#askAgain([data.user]));
     client.on('caught-up', () => this.#askAgain([...this.#shown.keys()]));
     client.on('presence', () => this.changed());
@@ -30,7 +33,9 @@ export class People extends Observable {
   }
 
   nameOf(user: string): string {
-    return harmlessName(this.entryOf(user)?.display_name ?? user, user);
+    const entry = this.entryOf(user);
+    const name = entry === undefined ? this.#names.nameOf(user) : entry?.display_name;
+    return harmlessName(name ?? user, user);
   }
 
   presenceOf(user: string): Presence {
@@ -55,6 +60,7 @@ export class People extends Observable {
     this.#client.directory.read(user).then(
       (known) => {
         this.#shown.set(user, known);
+        this.#names.learn(user, known?.display_name);
         this.changed();
       },
       // Asked again once the socket is back.

@@ -9,11 +9,16 @@ import type { HistoryQuery } from '#src/client/messaging-api.ts';
 import type { OutboxReport } from '#src/client/conversations/outbox.ts';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import type { ParleyClient } from '#src/client/parley-client.ts';
+import { toParleyError } from '#src/client/parley-error.ts';
 import type { Unsubscribe } from '#src/client/emitter.ts';
 import { Observable } from '../../kit/observable.ts';
 
 /** More than a screen and what is drawn ahead of it: what is read first is not what scrolls into sight next. */
 const PAGE = 100;
+/** What is known of the newest messages is shown without asking where it fills a screen or two. */
+const ENOUGH = 30;
+/** Who opens a conversation before what was missed is known waits no longer than that for it; then it begins as it was known. */
+const CAUGHT_UP_MILLIS = 1_000;
 /** Messages held for scrolling. Beyond it those on the far side go, and are read again when somebody scrolls there. */
 export const TIMELINE_KEPT_MAX = 1_000;
 
@@ -171,13 +176,49 @@ export class Timeline extends Observable {
   /** The newest page says which one is the first unread one; where that is further back, it begins there. */
   async #beginAtUnread(): Promise<void> {
     await this.#anew(async () => {
-      const newest = await this.#history({ limit: PAGE });
+      const here = this.#client.isCaughtUp ? this.#here(ENOUGH) : undefined;
+      if (here !== undefined) return this.#beginHere(here);
+      const reading = this.#history({ limit: PAGE }).catch((thrown: unknown) => {
+        // Without a network what is known of it is shown, and what came since once there is one.
+        if (toParleyError(thrown).status === 0 && this.#here(1) !== undefined) return undefined;
+        throw thrown;
+      });
+      // What was read on another device meanwhile is not unread: right after a beginning only the walk of the list knows that.
+      const [newest] = await Promise.all([reading, this.#untilCaughtUp(reading)]);
+      if (newest === undefined) return this.#beginHere(this.#here(1) ?? []);
       const unreadFrom = this.#firstUnread();
       const isFar = unreadFrom !== undefined && unreadFrom < (newest[0]?.seq ?? 0);
       const pages = isFar ? await this.#around(unreadFrom) : [newest];
       this.#state = { ...this.#state, unreadFrom };
       this.#beginWith(pages, !isFar, unreadFrom);
     });
+  }
+
+  async #untilCaughtUp(reading: Promise<unknown>): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, CAUGHT_UP_MILLIS);
+    // Without a network nothing is caught up with.
+    const failed = reading.then(async (page) => await (page === undefined ? undefined : late.promise));
+    await Promise.race([this.#client.caughtUp(), late.promise, failed]);
+    clearTimeout(timer);
+  }
+
+  /** The newest messages as they are known, where these are so many or all there are, and what is not read is among them. */
+  #here(least: number): readonly ChatMessage[] | undefined {
+    const mirror = this.#client.conversations.get(this.conv);
+    const messages = mirror?.messages.slice(-PAGE) ?? [];
+    const [first] = messages;
+    if (first === undefined || messages.at(-1)?.seq !== mirror?.headSeq) return undefined;
+    const isFar = least > 1 && (this.#firstUnread() ?? Infinity) < first.seq;
+    return !isFar && (messages.length >= least || first.seq === 1) ? messages : undefined;
+  }
+
+  /** Begins with what is known, without asking. What changes meanwhile comes by events, as with any page. */
+  #beginHere(messages: readonly ChatMessage[]): void {
+    const unreadFrom = this.#firstUnread();
+    const first = messages[0]?.seq ?? 0;
+    this.#state = { ...this.#state, unreadFrom };
+    this.#beginWith([messages], true, unreadFrom && Math.max(unreadFrom, first), first === 1);
   }
 
   async #anew(begin: () => Promise<void>): Promise<void> {
@@ -200,12 +241,16 @@ export class Timeline extends Observable {
     void (side === 'older' ? this.readOlder() : this.readNewer());
   }
 
-  #beginWith(pages: readonly (readonly ChatMessage[])[], isNewest: boolean, beginAt: number | undefined): void {
+  #beginWith(
+    pages: readonly (readonly ChatMessage[])[],
+    isNewest: boolean,
+    beginAt: number | undefined,
+    isFromStart = (pages[0]?.length ?? 0) < PAGE,
+  ): void {
     const messages = pages.flat();
     const { generation } = this.#state;
     const head = this.#client.conversations.get(this.conv)?.headSeq ?? 0;
     const isAtHead = isNewest || (messages.at(-1)?.seq ?? 0) >= head;
-    const isFromStart = (pages[0]?.length ?? 0) < PAGE;
     this.#be({ ...this.#state, messages, isFromStart, isAtHead, generation: generation + 1, beginAt });
   }
 

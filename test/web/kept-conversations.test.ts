@@ -1,0 +1,288 @@
+/** What was seen is there at the next visit: at once, without a network, and nothing of it once somebody signs out. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { say, start } from '#test/messaging/conversing.ts';
+import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { until } from '#test/support/waiting.ts';
+import { fieldOf, messageOf, openRow, send, signIn } from './app-page.ts';
+import { CHROMIUM, People } from './browser.ts';
+import { buildApp } from './built-app.ts';
+
+/** As src/web/chat/state/kept-names.ts has them, which runs in a browser alone. */
+const NAMES_KEPT_MAX = 500;
+const NAMES_KEPT_DAYS = 30;
+
+let server: TestServer;
+let people: People;
+before(async () => {
+  buildApp();
+  server = await startServer();
+  people = await People.start({ whole: true });
+});
+after(async () => {
+  await people?.stop();
+  await server?.stop();
+});
+
+/** All that the browser keeps of conversations, as text. */
+async function kept(page: Page): Promise<string> {
+  return await page.evaluate(
+    async () =>
+      await new Promise<string>((resolve, reject) => {
+        const opening = indexedDB.open('parley');
+        opening.addEventListener('error', () => reject(new Error('The browser has no database.')));
+        opening.addEventListener('success', () => {
+          const reading = opening.result.transaction('mirrors').objectStore('mirrors').getAll();
+          reading.addEventListener('success', () => {
+            opening.result.close();
+            resolve(JSON.stringify(reading.result));
+          });
+        });
+      }),
+  );
+}
+
+async function untilKept(page: Page, words: string): Promise<void> {
+  await until(async () => (await kept(page)).includes(words), `“${words}” to be kept`);
+}
+
+/** Waits for the service worker, which has the app's files without a network. */
+async function untilInstalled(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.ready;
+  });
+}
+
+/** A room of two, with something said in it, and the first one's page. */
+async function inRoom(
+  one: string,
+  other: string,
+  title: string,
+): Promise<{ page: Page; host: Person; guest: Person; room: string }> {
+  const [host, guest] = [await server.person(one), await server.person(other)];
+  const { id: room } = await start(server, host, 'room', [other], title);
+  await say(server, guest, room, 'the first words');
+  const page = await people.person();
+  await signIn(server, page, one);
+  await untilInstalled(page);
+  return { page, room, host, guest };
+}
+
+describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there is no Chromium' }, () => {
+  test('SOC-11 what was read is there without a network, what is written there waits, and what was missed comes in its place', async () => {
+    const { guest, page, room } = await inRoom('anna', 'bert', 'Garden');
+    await openRow(page, 'Garden');
+    await messageOf(page, 'the first words').waitFor();
+    await send(page, 'Garden', 'the second words');
+    await untilKept(page, 'the second words');
+    await page.context().setOffline(true);
+    await page.reload();
+    await messageOf(page, 'the first words').waitFor();
+    await messageOf(page, 'the second words').waitFor();
+    await page.getByRole('navigation', { name: 'Conversations' }).getByText('the second words').waitFor();
+    await send(page, 'Garden', 'written on the train');
+    await say(server, guest, room, 'missed meanwhile');
+    await page.context().setOffline(false);
+    await messageOf(page, 'missed meanwhile').waitFor();
+    const shown = page.getByRole('article');
+    const texts = async () => (await shown.allTextContents()).join(' ');
+    await until(async () => /first.*second.*missed.*train/s.test(await texts()), 'all of them in order');
+    assert.equal(await shown.count(), 4);
+  });
+
+  test('the list of the last visit is there before the server has said a word, and is put right by what it says', async () => {
+    const { guest, host, page, room } = await inRoom('cora', 'dirk', 'Cellar');
+    await page.getByRole('navigation').getByText('Cellar').waitFor();
+    await untilKept(page, 'Cellar');
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/v1\/(inbox|auth\/renew)/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.reload();
+    await page.getByRole('navigation').getByText('Cellar').waitFor();
+    const path = `/v1/conversations/${room}`;
+    const put = await server.api(host, 'PATCH', path, { title: 'Attic' });
+    assert.equal(put.status, 200, put.text);
+    // No message is new: what was there reads otherwise.
+    const edited = await server.api(guest, 'PATCH', `${path}/messages/1`, { body: 'the first words, put better' });
+    assert.equal(edited.status, 200, edited.text);
+    held.resolve();
+    await page.getByRole('navigation').getByText('Attic').waitFor();
+    await page.getByRole('navigation').getByText('Cellar').waitFor({ state: 'detached' });
+    await page.getByRole('navigation').getByText('the first words, put better').waitFor();
+  });
+
+  test('RCP-01 what was read on another device meanwhile is not unread to who opens the room at once', async () => {
+    const { page, host, guest, room } = await inRoom('rosa', 'sven', 'Harbour');
+    const newestOf = async (count: number, word: string) => {
+      for (let at = 1; at <= count; at += 1) await say(server, guest, room, `${word} ${at}`);
+    };
+    await newestOf(1, 'unread here');
+    await untilKept(page, 'unread here 1');
+    await page.goto('about:blank');
+    await newestOf(60, 'read elsewhere');
+    const receipt = { state: 'read', seq: 62 };
+    const read = await server.api(host, 'POST', `/v1/conversations/${room}/receipts`, receipt);
+    assert.ok(read.status < 300, read.text);
+    const history = Promise.withResolvers<void>();
+    page.on('response', (response) => /\/messages\?/.test(response.url()) && history.resolve());
+    await page.route(/\/v1\/inbox/, async (route) => {
+      await history.promise;
+      await route.continue();
+    });
+    await page.goto(`${server.coordinator}/#/c/${room}`);
+    await messageOf(page, 'read elsewhere 60').waitFor();
+    assert.equal(await page.getByRole('separator', { name: 'New messages' }).count(), 0);
+    assert.equal(await page.getByRole('button', { name: 'To the newest message' }).count(), 0);
+  });
+
+  test('a list that is walked for longer than a second keeps no room waiting', async () => {
+    const { page, guest, room } = await inRoom('tara', 'udo', 'Island');
+    await say(server, guest, room, 'unread here');
+    await untilKept(page, 'unread here');
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/v1\/inbox/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto('about:blank');
+    await page.goto(`${server.coordinator}/#/c/${room}`);
+    await messageOf(page, 'unread here').waitFor();
+    held.resolve();
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  test('whoever was removed meanwhile finds nothing of the room, also in what is kept', async () => {
+    const { host, page, room } = await inRoom('emma', 'finn', 'Office');
+    const handed = await server.api(host, 'PATCH', `/v1/conversations/${room}/participants/finn`, { role: 'owner' });
+    assert.equal(handed.status, 200, handed.text);
+    await untilKept(page, 'Office');
+    await page.goto('about:blank');
+    const left = await server.api(host, 'DELETE', `/v1/conversations/${room}/participants/emma`);
+    assert.ok(left.status < 300, left.text);
+    await page.goto(server.coordinator);
+    await page.getByRole('navigation', { name: 'Conversations' }).waitFor();
+    await page.getByRole('navigation').getByText('Office').waitFor({ state: 'detached' });
+    await until(async () => !(await kept(page)).includes('the first words'), 'it to be gone from what is kept');
+  });
+
+  test('signing out leaves nothing, in no tab, and the next person finds nothing', async () => {
+    const { guest, page, room } = await inRoom('gina', 'hugo', 'Kitchen');
+    await untilKept(page, 'the first words');
+    const other = await page.context().newPage();
+    await other.goto(server.coordinator);
+    await other.getByRole('navigation').getByText('Kitchen').waitFor();
+    await page.evaluate(() => {
+      location.hash = '#/settings';
+    });
+    await page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
+    await page.getByLabel('Username').waitFor();
+    await other.getByLabel('Username').waitFor();
+    await say(server, guest, room, 'after it');
+    await until(async () => (await kept(page)) === '[]', 'nothing to be kept');
+    await signIn(server, page, 'hugo');
+    await page.getByRole('navigation').getByText('Kitchen').waitFor();
+    await untilKept(page, 'after it');
+  });
+
+  test('what another one left who never signed out is not shown to who signs in next', async () => {
+    const { page } = await inRoom('ines', 'jens', 'Secret garden');
+    await untilKept(page, 'the first words');
+    await server.people('kurt');
+    // Their session is gone without a word, as where the cookies are cleared.
+    await page.context().clearCookies();
+    await page.evaluate(() => localStorage.clear());
+    await page.reload();
+    await signIn(server, page, 'kurt');
+    await until(async () => (await kept(page)) === '[]', 'nothing to be kept');
+    assert.equal(await page.getByText('Secret garden').count(), 0);
+  });
+
+  test('texts of a secret chat stay in memory', async () => {
+    const { lena, mara } = await server.people('lena', 'mara');
+    const { id: chat } = await start(server, lena, 'secret', ['mara']);
+    await say(server, mara, chat, 'between us');
+    const page = await people.person();
+    await signIn(server, page, 'lena');
+    await page.getByRole('navigation').getByText('between us').waitFor();
+    await untilKept(page, chat);
+    assert.ok(!(await kept(page)).includes('between us'));
+  });
+
+  test('NAM-01 people are called what they were called at the last visit, until the directory says otherwise', async () => {
+    const { page, guest, room } = await inRoom('pia', 'quin', 'Pantry');
+    const isCalled = async (name: string) => {
+      const put = await fetch(`${server.coordinator}/v1/me`, {
+        method: 'PATCH',
+        headers: { authorization: `Bearer ${guest.session.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ display_name: name }),
+      });
+      assert.equal(put.status, 200, await put.text());
+    };
+    const keptNames = async () => await page.evaluate(() => localStorage.getItem('parley.names') ?? '');
+    await isCalled('Quintus Maximus');
+    await openRow(page, 'Pantry');
+    const message = page.getByRole('article').filter({ hasText: 'the first words' });
+    await message.getByText('Quintus Maximus').waitFor();
+    await until(async () => (await keptNames()).includes('Quintus Maximus'), 'the name to be kept');
+    // As an old visit and a long one left it: names that nobody confirmed for long, and one more than are kept.
+    await page.evaluate(
+      ([most, days]) => {
+        const today = Math.floor(Date.now() / 86_400_000);
+        const others = Array.from({ length: most }, (_, index) => [String(index), `Name ${index}`, today]);
+        const own = JSON.parse(localStorage.getItem('parley.names') ?? '[]') as unknown[];
+        const old = ['old', 'Too old', today - days - 1];
+        localStorage.setItem('parley.names', JSON.stringify([old, ...others.toReversed(), ...own]));
+      },
+      [NAMES_KEPT_MAX, NAMES_KEPT_DAYS] as const,
+    );
+    const held = Promise.withResolvers<void>();
+    await page.route('**/v1/directory?*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await isCalled('Quintus Minimus');
+    await page.reload();
+    await message.getByText('Quintus Maximus').waitFor();
+    held.resolve();
+    await message.getByText('Quintus Minimus').waitFor();
+    await until(async () => (await keptNames()).includes('Quintus Minimus'), 'the new name to be kept');
+    const names = (JSON.parse(await keptNames()) as [string][]).map(([user]) => user);
+    assert.equal(names.length, NAMES_KEPT_MAX);
+    assert.ok(!names.includes('old') && !names.includes(String(NAMES_KEPT_MAX - 1)), 'the oldest ones are gone');
+    assert.equal(names.at(-1), 'quin');
+    await say(server, guest, room, 'before the end');
+    await page.evaluate(() => {
+      location.hash = '#/settings';
+    });
+    await page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
+    await page.getByLabel('Username').waitFor();
+    assert.equal(await keptNames(), '');
+  });
+
+  test('in a browser that keeps nothing all of it works, from the network', async () => {
+    const { nora, otto } = await server.people('nora', 'otto');
+    const { id: room } = await start(server, nora, 'room', ['otto'], 'Porch');
+    await say(server, otto, room, 'the first words');
+    const page = await people.person();
+    await page.addInitScript(() => {
+      Object.defineProperty(IDBFactory.prototype, 'open', {
+        value: () => {
+          throw new DOMException('The user denied permission to access the database.', 'InvalidStateError');
+        },
+      });
+    });
+    await signIn(server, page, 'nora');
+    await openRow(page, 'Porch');
+    await messageOf(page, 'the first words').waitFor();
+    await page.reload();
+    await messageOf(page, 'the first words').waitFor();
+    await fieldOf(page, 'Porch').waitFor();
+  });
+
+  test('no page complained', () => {
+    assert.deepEqual(people.complaints, []);
+  });
+});
