@@ -15,7 +15,7 @@ import { buildApp } from './built-app.ts';
 
 /** A Monday far from today, so that no test meets the end of a day, a week or a year. */
 const MONDAY = '2027-03-08';
-const VIEW_KEYS = { d: 'timeGridDay', m: 'dayGridMonth', a: 'listWeek', w: 'timeGridWeek' };
+const VIEW_KEYS = { d: 'timeGridDay', m: 'dayGridMonth', a: 'agenda', w: 'timeGridWeek' };
 const HOSTILE = '<img src=x onerror="document.title=1"> \u202egnirts\u202c \u200bz' + '\u0301'.repeat(300);
 
 let server: TestServer;
@@ -543,8 +543,32 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
       const heading = alice.getByRole('heading', { level: 1 });
       assert.ok(await heading.evaluate((element) => element.scrollWidth <= element.clientWidth), 'the week is cut off');
     }
-    await alice.setViewportSize(WIDE);
+    // A letter is no day: the head of a narrow week says the date as well.
     await alice.keyboard.press('w');
+    await alice.locator('[data-view="timeGridWeek"]').waitFor();
+    const heads = await until(async () => {
+      const texts = await alice.locator('.parley-day-head').allInnerTexts();
+      return texts.length === 7 && texts.map((text) => text.replaceAll(/\s+/g, ' '));
+    }, 'the days of a narrow week');
+    assert.match(heads.join(), /^(?:[MTWFS] \d{1,2},?){7}$/);
+    await alice.setViewportSize(WIDE);
+    await remove(made);
+  });
+
+  test('the agenda has what is ahead, and not the end of a week', async () => {
+    const title = 'In three weeks';
+    const at = new Date(Date.now() + 21 * 86_400_000).toISOString().slice(0, 10);
+    const made = await makeEntry(server, accounts.alice, ofAlice.id, {
+      title,
+      start_at: `${at}T08:00:00Z`,
+      end_at: `${at}T09:30:00Z`,
+    });
+    await alice.getByRole('heading', { level: 1 }).click();
+    await alice.keyboard.press('t');
+    await alice.keyboard.press('a');
+    await eventOf(alice, title).waitFor();
+    await alice.keyboard.press('w');
+    await eventOf(alice, title).waitFor({ state: 'detached' });
     await remove(made);
   });
 

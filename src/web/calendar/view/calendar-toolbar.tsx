@@ -34,7 +34,7 @@ export function CalendarToolbar(props: CalendarToolbarProps) {
     ['D', unless(() => onView('timeGridDay'))],
     ['W', unless(() => onView('timeGridWeek'))],
     ['M', unless(() => onView('dayGridMonth'))],
-    ['A', unless(() => onView('listWeek'))],
+    ['A', unless(() => onView('agenda'))],
     ['N', unless(onNew)],
   ]);
   return (

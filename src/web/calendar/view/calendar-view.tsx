@@ -2,6 +2,7 @@
 import FullCalendar, {
   type CalendarController,
   type CalendarOptions,
+  type DayHeaderInfo,
   type EventApi,
   type EventInput,
 } from '@fullcalendar/react';
@@ -34,6 +35,8 @@ const PLUGINS = [dayGridPlugin, timeGridPlugin, listPlugin, interactionPlugin, t
 const KEPT_VIEW = 'parley.calendar.view';
 /** The hour that a day is shown from, at first: earlier ones are above it. */
 const FIRST_HOUR = '07:00:00';
+/** What is ahead, from the day that one is at: a week ends on a Sunday evening with nothing to see. */
+const AGENDA_DAYS = 30;
 
 export interface CalendarViewProps {
   readonly controller: CalendarController;
@@ -114,8 +117,15 @@ function settingsOf(t: CalendarWords): CalendarOptions {
     height: '100%',
     borderless: true,
     nowIndicator: true,
-    // The days of a week have to have room beside the buttons.
-    views: { listWeek: { titleFormat: { day: 'numeric', month: 'short', year: 'numeric' } } },
+    views: {
+      agenda: {
+        type: 'list',
+        duration: { days: AGENDA_DAYS },
+        // The days have to have room beside the buttons.
+        titleFormat: { day: 'numeric', month: 'short', year: 'numeric' },
+      },
+    },
+    dayHeaderContent: (day) => <DayHead {...day} />,
     editable: true,
     selectable: true,
     selectMirror: true,
@@ -132,12 +142,22 @@ function settingsOf(t: CalendarWords): CalendarOptions {
   };
 }
 
+/** On a phone the days of a week have a letter's room, for which FullCalendar writes the weekday alone: which day is it? */
+function DayHead({ dayNumberText, isNarrow, text, weekdayText }: DayHeaderInfo) {
+  if (!isNarrow || dayNumberText === '' || text !== weekdayText) return text;
+  return (
+    <span className="parley-day-head">
+      <span>{weekdayText}</span> <b>{dayNumberText}</b>
+    </span>
+  );
+}
+
 /** A phone has room for a list, and for one day. */
 function useKeptView(): [View, (view: View) => void] {
   const isNarrow = useMediaQuery('(max-width: 48rem)', false, { getInitialValueInEffect: false });
   const [view, setView] = useState<View>(() => {
     const kept = readKept(KEPT_VIEW);
-    return isView(kept) ? kept : isNarrow ? 'listWeek' : 'timeGridWeek';
+    return isView(kept) ? kept : isNarrow ? 'agenda' : 'timeGridWeek';
   });
   return [
     view,

@@ -11,7 +11,7 @@ const LONG_MILLIS = 45 * 60_000;
 
 /** Room for many lines, for one of a day's lane or of a day of the month, or for one as wide as the agenda. */
 function linesOf(view: string, isLong: boolean): 'many' | 'one' | 'month' | 'agenda' {
-  if (view.startsWith('list')) return 'agenda';
+  if (view === 'agenda') return 'agenda';
   if (view.startsWith('dayGrid')) return 'month';
   return isLong ? 'many' : 'one';
 }
@@ -25,7 +25,7 @@ export function EventWords({ event, timeText, view }: EventDisplayInfo) {
   const millis = (event.end?.getTime() ?? 0) - (event.start?.getTime() ?? 0);
   const isGrid = view.type.startsWith('timeGrid') && !event.allDay;
   const isLong = isGrid && millis >= LONG_MILLIS;
-  const isListed = view.type.startsWith('list');
+  const isListed = view.type === 'agenda';
   const start = occurrence.start_at;
   // One line has room for the beginning alone; one of the agenda is as wide as the page.
   const time =

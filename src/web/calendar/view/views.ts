@@ -1,5 +1,5 @@
-/** The views, by FullCalendar's names of them. */
-export const VIEWS = ['timeGridDay', 'timeGridWeek', 'dayGridMonth', 'listWeek'] as const;
+/** The views, by FullCalendar's names of them; the last one is described in calendar-view.tsx. */
+export const VIEWS = ['timeGridDay', 'timeGridWeek', 'dayGridMonth', 'agenda'] as const;
 export type View = (typeof VIEWS)[number];
 
 export function isView(name: unknown): name is View {
@@ -10,5 +10,5 @@ export const VIEW_WORDS = {
   timeGridDay: 'view.day',
   timeGridWeek: 'view.week',
   dayGridMonth: 'view.month',
-  listWeek: 'view.agenda',
+  agenda: 'view.agenda',
 } as const satisfies Record<View, string>;
