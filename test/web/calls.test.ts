@@ -321,6 +321,11 @@ describe('calls in Chromium', { skip: CHROMIUM === undefined && 'no Chromium on 
       await button(card(bob, 'alice'), 'Answer').click();
       await Promise.all([inCall(alice, 'bob'), inCall(bob, 'alice')]);
       await tile(bob, 'alice').getByRole('img', { name: 'alice is muted' }).waitFor();
+      // Small, there is no room for it; whoever asks for the device again is told again.
+      await button(callOf(alice), 'Make the call small').click();
+      await callOf(alice).getByRole('alert').waitFor({ state: 'hidden' });
+      await button(callOf(alice), 'Unmute').click();
+      await callOf(alice).getByRole('alert').getByText(said).waitFor();
       await alice.evaluate(`navigator.mediaDevices.getUserMedia = ${native}`);
       await button(callOf(alice).getByRole('alert'), 'Try again').click();
       await tile(bob, 'alice').getByRole('img', { name: 'alice is muted' }).waitFor({ state: 'detached' });

@@ -11,21 +11,27 @@ export function CallControls({ call, center }: { readonly call: Call; readonly c
   const { t } = useTranslation();
   const { media } = call;
   const { screen, video } = media.state;
+  const { isSilent } = media;
+  /** What does not come is said where there is room for words. */
+  const ask = async (kind: MediaKind) => {
+    await (kind === 'microphone' ? media.speak() : media.open(kind));
+    if (media.troubleWith(kind) !== undefined && center.isSmall) center.grow();
+  };
   // Phones share no screen.
   const mayShare = 'getDisplayMedia' in (navigator.mediaDevices ?? {});
   return (
     <div className="parley-call-controls" role="toolbar" aria-label={t('call.devices')}>
       <Control
-        label={t(media.isMuted ? 'call.unmute' : 'call.mute')}
-        isOff={media.isMuted}
-        onClick={() => media.mute(!media.isMuted)}
+        label={t(isSilent ? 'call.unmute' : 'call.mute')}
+        isOff={isSilent}
+        onClick={() => (isSilent ? void ask('microphone') : media.mute(true))}
       >
-        {media.isMuted ? <MicOff size={22} /> : <Mic size={22} />}
+        {isSilent ? <MicOff size={22} /> : <Mic size={22} />}
       </Control>
       <Control
         label={t(video ? 'call.cameraOff' : 'call.cameraOn')}
         isOff={!video}
-        onClick={() => (video ? media.shut('camera') : void media.open('camera'))}
+        onClick={() => (video ? media.shut('camera') : void ask('camera'))}
       >
         {video ? <Video size={22} /> : <VideoOff size={22} />}
       </Control>

@@ -19,7 +19,10 @@ export function CallsLayer({ center }: { readonly center: CallCenter }) {
     [
       ['mod+shift+S', () => first !== undefined && void center.accept(first, first.video)],
       ['mod+shift+D', () => first !== undefined && center.decline(first)],
-      ['mod+shift+M', () => shown !== undefined && shown.media.mute(!shown.media.isMuted)],
+      [
+        'mod+shift+M',
+        () => shown !== undefined && (shown.media.isSilent ? void shown.media.speak() : shown.media.mute(true)),
+      ],
     ],
     [],
   );
