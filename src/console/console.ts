@@ -124,7 +124,7 @@ export async function addManagementServices(options: ManagementServicesOptions):
     clients: management.scimClients,
     directory: {
       rev: () => accounts.directoryRev,
-      changedUsers: (rev, limit) => options.directory.changedUsers(rev, limit),
+      changedSince: (rev, limit) => options.directory.changedUsers(rev, limit),
     },
     groups: management.scimGroups,
     holdersOf: (email) => emailHoldersOf(accounts, email),

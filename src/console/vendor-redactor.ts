@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { ChangeReader, type ChangeLog } from '#src/directory/change-reader.ts';
+import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
 import { KnownPeople } from '#src/redaction/identifiers/known-people.ts';
 import { RedactionPool, type RedactionPoolOptions } from '#src/redaction/pool.ts';
 import { SECRET_NAMES, type Accounts } from '#storage/accounts/accounts.ts';
@@ -20,7 +21,7 @@ export interface VendorRedactorOptions {
   readonly vault: Pick<Vault, 'get' | 'state'>;
   readonly key: PseudonymKey;
   /** Who is called how. */
-  readonly people: ChangeLog;
+  readonly people: ChangeLog<DirectoryEntry>;
   /** Secrets of the configuration, as they are written there. */
   readonly configured: readonly string[];
 }
@@ -29,7 +30,7 @@ export class VendorRedactor implements Redactor {
   readonly #options: VendorRedactorOptions;
   /** Everybody since the start: the logs have names that were changed since, too. */
   readonly #people = new KnownPeople();
-  readonly #changes: ChangeReader;
+  readonly #changes: ChangeReader<DirectoryEntry>;
   /** The threads, and what they were started with. */
   #current:
     | { readonly mark: string; readonly people: SharedArrayBuffer | undefined; readonly pool: RedactionPool }

@@ -1,25 +1,24 @@
 /** Reads the log of the directory's changes for whoever keeps something in memory about everybody. */
 import { setImmediate as othersFirst } from 'node:timers/promises';
-import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
 
 /** Lines of the log read in one go: a few milliseconds. */
 const CHANGES_AT_ONCE = 250;
 
-/** The log of changes, as `Directory.changedSince` reads it. */
-export interface ChangeLog {
+/** The log of changes, as `Directory.changedSince` and `Directory.changedUsers` read it. */
+export interface ChangeLog<Entry> {
   readonly rev: () => number;
-  readonly changedSince: (rev: number, limit: number) => { entries: DirectoryEntry[]; rev: number; more: boolean };
+  readonly changedSince: (rev: number, limit: number) => { entries: Entry[]; rev: number; more: boolean };
 }
 
-export class ChangeReader {
-  readonly #log: ChangeLog;
-  readonly #take: (entry: DirectoryEntry) => void;
+export class ChangeReader<Entry> {
+  readonly #log: ChangeLog<Entry>;
+  readonly #take: (entry: Entry) => void;
   #rev = 0;
   #reading: Promise<void> | undefined;
   #isStopped = false;
 
   /** @param take is given everybody at first, and then who changed, as they are now. */
-  constructor(log: ChangeLog, take: (entry: DirectoryEntry) => void) {
+  constructor(log: ChangeLog<Entry>, take: (entry: Entry) => void) {
     [this.#log, this.#take] = [log, take];
   }
 

@@ -7,6 +7,7 @@
  */
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import { comparePlaces, decodePlace, encodePlace, FirstPlaces, type Place } from '#src/base/places.ts';
+import type { DirectoryEntry } from '#src/protocol/directory/directory.ts';
 import { Refusal } from '#src/protocol/errors.ts';
 import { ChangeReader, type ChangeLog } from './change-reader.ts';
 import { NameIndex, rankOf, readNameQuery, type NamedPerson } from './name-index.ts';
@@ -33,9 +34,9 @@ export interface SearchForm {
 
 export class DirectorySearch {
   readonly #index = new NameIndex();
-  readonly #changes: ChangeReader;
+  readonly #changes: ChangeReader<DirectoryEntry>;
 
-  constructor(log: ChangeLog) {
+  constructor(log: ChangeLog<DirectoryEntry>) {
     this.#changes = new ChangeReader(log, (entry) => this.#index.put(entry));
   }
 

@@ -247,18 +247,18 @@ export class Directory {
 
   /** Everybody who changed behind a rev, whatever the access policies say; go on from `rev` while there is `more`. */
   changedSince(afterRev: number, limit: number): { entries: DirectoryEntry[]; rev: number; more: boolean } {
-    const { users, ...rest } = this.changedUsers(afterRev, limit);
+    const { entries: users, ...rest } = this.changedUsers(afterRev, limit);
     return { entries: users.flatMap((user) => this.entry(user) ?? []), ...rest };
   }
 
-  /** As `changedSince`, without reading who they are. */
-  changedUsers(afterRev: number, limit: number): { users: string[]; rev: number; more: boolean } {
+  /** As `changedSince`, usernames alone: also of who is not there any more. */
+  changedUsers(afterRev: number, limit: number): { entries: string[]; rev: number; more: boolean } {
     const { directoryRev } = this.#accounts;
     const lines = this.#accounts.documents(directoryLog, { after: revId(afterRev), limit });
     const last = lines.at(-1);
     const more = lines.length === limit && last !== undefined;
     const rev = more ? Number(last.id) : Math.max(directoryRev, afterRev);
-    return { users: lines.map(({ document }) => document), rev, more };
+    return { entries: lines.map(({ document }) => document), rev, more };
   }
 
   /**

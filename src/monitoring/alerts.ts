@@ -111,6 +111,7 @@ export interface AlertsOptions {
 export class Alerts {
   readonly #options: AlertsOptions;
   #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
   /** One look at a time: a slow source must not meet itself. */
   #looking: Promise<void> | undefined;
   /** One moment after the other, so that two of one kind and subject make one alert. */
@@ -124,8 +125,12 @@ export class Alerts {
     this.#timer ??= setInterval(() => void this.evaluate(), ALERTS_EVALUATED_MILLIS).unref();
   }
 
-  /** Ends the timer and waits for the look that is under way. */
+  /**
+   * Looks no more, and waits for the look that is under way. A moment is noted afterwards as well, until the accounts are
+   * closed; a second call waits for it.
+   */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     clearInterval(this.#timer);
     this.#timer = undefined;
     await this.#looking;
@@ -157,8 +162,9 @@ export class Alerts {
     });
   }
 
-  /** Looks at every source once, and opens, touches and closes alerts accordingly. */
+  /** Looks at every source once, and opens, touches and closes alerts accordingly; nothing once stopped. */
   async evaluate(): Promise<void> {
+    if (this.#isStopped) return;
     this.#looking ??= this.#evaluate().finally(() => {
       this.#looking = undefined;
     });

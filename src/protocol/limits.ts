@@ -136,6 +136,9 @@ export const PINS_MAX = 100;
 /** What is searched for among names of people and rooms, in UTF-16 units: as long as a display name. [query_invalid] */
 export const SEARCHED_NAME_LENGTH_MAX = 100;
 
+/** A query for messages or entries, in UTF-16 units: a long sentence. [query_invalid] */
+export const SEARCH_LENGTH_MAX = 256;
+
 /** People whose entries one request asks for by name: two screens of a room. Within a query of 8 KiB. [query_invalid] */
 export const DIRECTORY_NAMES_MAX = 100;
 

@@ -2,49 +2,26 @@
  * Who the people of each client are, in memory, in an order that stays while people come: what lists are cut from. Fed by
  * the log of the directory's changes and by nothing else, in steps that give way to other work, as search is.
  */
-import { setImmediate as othersFirst } from 'node:timers/promises';
+import { ChangeReader, type ChangeLog } from '#src/directory/change-reader.ts';
 import type { ScimClient } from '#src/identity/scim-clients.ts';
 
-/** Lines of the log read in one go: a few milliseconds. */
-const CHANGES_AT_ONCE = 250;
-
-/** The log of changes, as `Directory.changedUsers` reads it. */
-export interface UserLog {
-  readonly rev: () => number;
-  readonly changedUsers: (rev: number, limit: number) => { users: string[]; rev: number; more: boolean };
-}
-
 export class ClientPeople {
-  readonly #log: UserLog;
+  readonly #changes: ChangeReader<string>;
   /** The id of the client that a person belongs to; undefined for nobody's. */
   readonly #clientOf: (username: string) => string | undefined;
   readonly #people = new Map<string, Set<string>>();
   readonly #holders = new Map<string, string>();
-  #rev = 0;
-  #catchingUp: Promise<void> | undefined;
 
-  constructor(log: UserLog, clientOf: (username: string) => string | undefined) {
-    this.#log = log;
+  /** @param log usernames, also of who is not there any more. */
+  constructor(log: ChangeLog<string>, clientOf: (username: string) => string | undefined) {
+    this.#changes = new ChangeReader(log, (user) => this.#take(user));
     this.#clientOf = clientOf;
   }
 
   /** The people of a client, with every change that was answered before. */
   async of({ id }: Pick<ScimClient, 'id'>): Promise<ReadonlySet<string>> {
-    while (this.#rev < this.#log.rev()) {
-      this.#catchingUp ??= this.#read().finally(() => (this.#catchingUp = undefined));
-      await this.#catchingUp;
-    }
+    await this.#changes.catchUp();
     return this.#people.get(id) ?? new Set();
-  }
-
-  async #read(): Promise<void> {
-    for (let more = true; more;) {
-      const { users, rev, more: isMore } = this.#log.changedUsers(this.#rev, CHANGES_AT_ONCE);
-      for (const user of users) this.#take(user);
-      this.#rev = rev;
-      more = isMore;
-      if (more) await othersFirst();
-    }
   }
 
   #take(user: string): void {

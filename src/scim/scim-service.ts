@@ -6,6 +6,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Json } from '#src/base/json.ts';
+import type { ChangeLog } from '#src/directory/change-reader.ts';
 import { bearerOf, matchesTag } from '#src/http/client-routes.ts';
 import { parseJsonBody } from '#src/http/http-surface.ts';
 import type { ScimClient, ScimClients } from '#src/identity/scim-clients.ts';
@@ -14,7 +15,7 @@ import { hostOf } from '#src/limits/networks.ts';
 import { Refusal, type ErrorCode } from '#src/protocol/errors.ts';
 import { project, readProjection, SCIM_MEDIA_TYPE, scimError, type Projection } from './answers.ts';
 import { NOWHERE, type AttributeFinder } from './attributes.ts';
-import { ClientPeople, type UserLog } from './client-people.ts';
+import { ClientPeople } from './client-people.ts';
 import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts';
 import { equalsOf, isObject, type Filter, type Resource } from './filter.ts';
 import { Listing, LIST_SCHEMA, readListQuery, type ListReply, type ListSource } from './listing.ts';
@@ -37,7 +38,7 @@ export interface ScimServiceOptions {
   readonly app: FastifyInstance;
   readonly baseUrl: () => string;
   readonly clients: ScimClients;
-  readonly directory: UserLog;
+  readonly directory: ChangeLog<string>;
   /** Usernames of people with an e-mail address, given in lower case. */
   readonly holdersOf: (email: string) => readonly string[];
   readonly groups: ScimGroups;

@@ -16,6 +16,7 @@ import type { ClusterHost } from '#src/telemetry/health-body.ts';
 import { ACCOUNTS_MAP_BYTES } from '#storage/accounts/accounts-reader.ts';
 import { Accounts } from '#storage/accounts/accounts.ts';
 import { openFolder } from '#storage/engine/folder.ts';
+import { startServer } from '#test/support/server.ts';
 import { HandClock, START, temporaryFolder } from './coordinator-fixture.ts';
 import { HEALTH, OWNER } from './node-fixture.ts';
 
@@ -261,4 +262,27 @@ test('an alert that is raised stands in the audit trail, once', async (context) 
     ['alert.raised', 'server', 'server', 'break_glass_used'],
     ['alert.raised', 'server', 'server', 'commit_slow'],
   ]);
+});
+
+test('once stopped nobody looks any more, and what happens while the server ends is noted', async (context) => {
+  const { alerts, see } = await makeAlerts(context);
+  await alerts.stop();
+  await see([SLOW]);
+  const noted = alerts.note('break_glass_used', 'server', 'from 192.0.2.7');
+  await alerts.stop();
+  assert.deepEqual(
+    alerts.page('open', undefined, 10).map(({ document }) => document.kind),
+    ['break_glass_used'],
+  );
+  await noted;
+});
+
+test('a server that is stopped as soon as it is ready warns of nothing', async () => {
+  const output: string[] = [];
+  const server = await startServer({ output });
+  assert.equal(await server.stop(), 0);
+  assert.deepEqual(
+    output.filter((line) => /"level":"(?:warn|error)"/.test(line)),
+    [],
+  );
 });

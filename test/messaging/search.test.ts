@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Message } from '#src/protocol/conversations/messages.ts';
-import { SEARCH_HIGHLIGHTS_MAX, SEARCH_LENGTH_MAX } from '#src/protocol/conversations/search.ts';
+import { SEARCH_HIGHLIGHTS_MAX, SEARCH_TERMS_MAX } from '#src/protocol/conversations/search.ts';
+import { SEARCH_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { POSTED_BLOCK } from '#storage/conversations/posted-blocks.ts';
 import { checkFolder } from '#storage/check/check.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
@@ -163,12 +164,26 @@ test('secret conversations are not searched', async () => {
   assert.deepEqual(await found(alice, { q: 'capybara', conversation: pair.id }), []);
 });
 
+test('a sentence of two dozen words finds where it was said, and another one that lacks one of them does not', async () => {
+  const room = await start(server, alice, 'room', ['bob']);
+  const sentence =
+    'the quick brown okapi jumps over a lazy dog while eleven wise owls watch from under my roof in pale october moonlight again and again';
+  const said = await say(server, alice, room.id, `As they say: ${sentence}!`);
+  await say(server, alice, room.id, sentence.replace('pale', 'dark'));
+  const hits = await found(alice, { q: sentence, conversation: room.id });
+  assert.deepEqual(
+    hits.map(({ seq }) => seq),
+    [said.seq],
+  );
+});
+
 test('the longest query and the largest page are taken; one step beyond names the parameter', async () => {
   const exact = 'x'.repeat(SEARCH_LENGTH_MAX);
   assert.deepEqual(await found(alice, { q: exact }), []);
   assertRefused(await search(server, alice, { q: `${exact}x` }), 400, 'query_invalid', 'q');
-  assert.equal((await search(server, alice, { q: 'aa bb cc dd ee ff gg hh' })).status, 200);
-  assertRefused(await search(server, alice, { q: 'aa bb cc dd ee ff gg hh ii' }), 400, 'query_invalid', 'q');
+  const words = (count: number) => Array.from({ length: count }, (_, at) => at.toString(36).padStart(2, 'a'));
+  assert.equal((await search(server, alice, { q: words(SEARCH_TERMS_MAX).join(' ') })).status, 200);
+  assertRefused(await search(server, alice, { q: words(SEARCH_TERMS_MAX + 1).join(' ') }), 400, 'query_invalid', 'q');
   assert.equal((await search(server, alice, { q: 'aa', limit: '50' })).status, 200);
   assertRefused(await search(server, alice, { q: 'aa', limit: '51' }), 400, 'query_invalid', 'limit');
   assertRefused(await search(server, alice, { q: 'aa', limit: '0' }), 400, 'query_invalid', 'limit');

@@ -1,7 +1,8 @@
 /** Search over entries: what may be asked, and what comes back. */
 import { z } from 'zod';
 import { isSoundText } from '#src/base/json.ts';
-import { SEARCH_LENGTH_MAX, SEARCH_PAGE_DEFAULT, SEARCH_PAGE_MAX } from '../conversations/search.ts';
+import { SEARCH_PAGE_DEFAULT, SEARCH_PAGE_MAX } from '../conversations/search.ts';
+import { SEARCH_LENGTH_MAX } from '../limits.ts';
 import { calendarId, invitation } from './calendars.ts';
 
 /** Entries looked through for one answer: a quarter of a second of work. Where there are more, `next` goes on behind them. */

@@ -9,7 +9,8 @@ import { searchEntries, type SearchPlace } from '#src/calendar/objects/entry-sea
 import { storedIndex } from '#src/calendar/objects/stored-index.ts';
 import { TimeSlicer } from '#src/calendar/time-slicer.ts';
 import type { EntryView } from '#src/protocol/calendars/calendars.ts';
-import { SEARCH_LENGTH_MAX, SEARCH_PAGE_MAX, SEARCH_TERMS_MAX } from '#src/protocol/conversations/search.ts';
+import { SEARCH_PAGE_MAX, SEARCH_TERMS_MAX } from '#src/protocol/conversations/search.ts';
+import { SEARCH_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { Calendars } from '#storage/calendars/calendars.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import type { Person } from '#test/support/server.ts';
@@ -138,7 +139,7 @@ test('CAL-01 a search is read page by page, each entry once, and what cannot be 
   const ask = async (query: string) => await call(server, alice, 'GET', `/v1/entries${query}`);
   assertRefused(await ask('?q=x'), 'search_too_short', 'q');
   assertRefused(await ask(''), 'query_invalid', 'q');
-  const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join('+');
+  const words = (count: number) => Array.from({ length: count }, (_, at) => `${at}a`).join('+');
   assert.equal((await ask(`?q=${words(SEARCH_TERMS_MAX)}`)).status, 200);
   assertRefused(await ask(`?q=${words(SEARCH_TERMS_MAX + 1)}`), 'query_invalid', 'q');
   assert.equal((await ask(`?q=${'y'.repeat(SEARCH_LENGTH_MAX)}`)).status, 200);
