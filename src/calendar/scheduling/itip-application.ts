@@ -20,6 +20,7 @@ import {
   instancesOf,
   isInPlace,
   leavingOut,
+  LEFT_OUT,
   leftOutOf,
   recurrenceIdOf,
   said,
@@ -187,7 +188,8 @@ function withOwnAnswer(instance: Instance, before: Instance | undefined, { recip
 /** A component with the attendee's own alarms, transparency and client's notes. */
 function withOwnParts(component: Component, own: Component | undefined): Component {
   const names = new Set(component.properties.map(({ name }) => name));
-  const isKept = ({ name }: Property) => name === 'TRANSP' || (name.startsWith('X-') && !names.has(name));
+  const isKept = ({ name }: Property) =>
+    name === 'TRANSP' || (name.startsWith('X-') && name !== LEFT_OUT && !names.has(name));
   const alarms = (own?.components ?? []).filter(({ name }) => name === 'VALARM');
   return {
     ...component,

@@ -19,6 +19,7 @@ import { instanceProperty } from '../icalendar/timing.ts';
 import { Series } from '../recurrence/series.ts';
 import { apply, type Incoming } from './itip-application.ts';
 import {
+  ASKED_SEQUENCE,
   exclusionsOf,
   type Instance,
   instancesOf,
@@ -65,6 +66,8 @@ const ANSWERS = new Set(['ACCEPTED', 'DECLINED', 'TENTATIVE', 'NEEDS-ACTION', 'I
 const UNANSWERED = 'NEEDS-ACTION';
 /** What of an organiser's message is the reader's own: whether it takes their time, and when to remind them. */
 const OWN_PROPERTY = 'TRANSP';
+/** What this server alone writes in a copy: nobody outside has a word in it. */
+const SERVER_PROPERTIES = [ASKED_SEQUENCE, LEFT_OUT];
 
 /** The methods that are taken. What the others ask for is nothing that a calendar does by itself, or nothing that was asked. */
 const TAKEN = ['REQUEST', 'CANCEL', 'REPLY', 'COUNTER', 'DECLINECOUNTER'] as const;
@@ -279,7 +282,7 @@ function asked(
   isKnown: boolean,
   { to, recipients }: OutsideMessage,
 ): Component {
-  const bare = withoutOwn(component, isKnown ? [OWN_PROPERTY] : []);
+  const bare = withoutOwn(component, isKnown ? [OWN_PROPERTY, ...SERVER_PROPERTIES] : SERVER_PROPERTIES);
   const properties = bare.properties.map((line) => {
     if (line.name !== 'ATTENDEE' && line.name !== 'ORGANIZER') return line;
     const shown = withoutLocal(line);

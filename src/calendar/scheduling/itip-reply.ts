@@ -2,7 +2,7 @@
 import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { type Property, propertiesOf, propertyOf } from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';
-import { exclusionsOf, type Instance, instancesOf, said, WHOLE } from './instances.ts';
+import { exclusionsOf, type Instance, instancesOf, leftOutOf, said, WHOLE } from './instances.ts';
 import { type Answer, replyOf } from './messages.ts';
 import type { ChangedObject, Scheduled } from './itip-request.ts';
 import { isOutside, UNDELIVERED } from './outside-mail.ts';
@@ -54,7 +54,7 @@ export function answer(change: ChangedObject, attendee: string): Scheduled {
 /**
  * What stays answered by itself beside an answer to the series. Of what a REPLY to a series does not name, its reader is told
  * nothing else than that the series is answered so: the organiser may have occurrences by themselves of which this copy knows
- * nothing, because others answered them.
+ * nothing, because others answered them. Dates that the organiser left out need no answer.
  */
 function restated(
   answers: readonly Answer[],
@@ -72,7 +72,10 @@ function restated(
   });
   if (isOutside(whom)) return singles;
   const told = new Set(answers.flatMap(({ recurrenceId }) => recurrenceId?.value ?? []));
-  const left = exclusionsOf(after.object, zone).filter(({ property }) => !told.has(property.value));
+  const organizers = leftOutOf(master);
+  const left = exclusionsOf(after.object, zone).filter(
+    ({ key, property }) => !told.has(property.value) && !organizers?.has(key),
+  );
   const declines = left.map(({ property }) =>
     answerTo(master, line, 'DECLINED', { ...property, name: 'RECURRENCE-ID' }),
   );

@@ -175,6 +175,11 @@ for (const [zone, id] of Object.entries(NAMES)) {
     assert.deepEqual(await stored(uid), ['-|Series|-|NEEDS-ACTION', `${OWN}|Back|-|NEEDS-ACTION`]);
     const back = await exported(server, bob);
     assert.doesNotMatch(back.slice(back.indexOf(`UID:${uid}`)), /^EXDATE/m);
+    // Whose word a left-out date is stands in the series alone.
+    const occurrence = back
+      .split('BEGIN:VEVENT')
+      .find((event) => event.includes(uid) && event.includes('RECURRENCE-ID'));
+    assert.doesNotMatch(occurrence ?? 'none', /X-PARLEY-LEFT-OUT|^none$/);
   });
 
   test(`one occurrence is answered by somebody outside: named in ${zone}`, async () => {
@@ -209,6 +214,25 @@ for (const [zone, id] of Object.entries(NAMES)) {
     assert.deepEqual(await eves(), ['NEEDS-ACTION', 'TENTATIVE']);
   });
 }
+
+test('CAL-03 nobody outside says for the server whose word a left-out date is', async () => {
+  const uid = newUid();
+  // Both ways to count, in seconds and in milliseconds: the date that Bob leaves out himself.
+  const key = Date.UTC(2027, 0, 11, 8);
+  const forged = [`X-PARLEY-LEFT-OUT:t${key / 1000},t${key}`, 'X-PARLEY-ASKED-SEQUENCE:0'];
+  assert.equal(await send('REQUEST', uid, series(0, forged)), 'applied');
+  const copy = async () => (await exported(server, bob)).split('BEGIN:VEVENT').find((text) => text.includes(uid)) ?? '';
+  assert.doesNotMatch(await copy(), /X-PARLEY/);
+  await answer(uid, 'accepted');
+  const { id } = await defaultCalendar(server, bob);
+  const entry = await entryOf(server, bob, uid);
+  const path = `/v1/calendars/${id}/entries/${entry?.id}?scope=this&recurrence_id=20270111T090000`;
+  assert.equal((await call(server, bob, 'DELETE', path)).status, 204);
+  assert.match(await copy(), /^EXDATE/m);
+  assert.equal(await send('REQUEST', uid, series(1, ['LOCATION:There', ...forged])), 'applied');
+  assert.match(await copy(), /^LOCATION:There/m);
+  assert.match(await copy(), /^EXDATE/m);
+});
 
 test('a series at other times has none of the exceptions of before', async () => {
   const uid = newUid();

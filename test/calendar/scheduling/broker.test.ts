@@ -172,6 +172,23 @@ for (const [zone, [start, next, moved]] of Object.entries(ZONES)) {
     }
   });
 
+  test(`CAL-03 a date that the organiser left out is not declined beside an answer to the series: ${zone}`, () => {
+    const exdate = `EXDATE${next}`;
+    const asked = organized(undefined, bytesOf([...series, BOB, exdate])).messages[0]?.bytes as Uint8Array;
+    const copy = applied(asked, undefined, 'ann', 'bob') as Uint8Array;
+    const says = (before: Uint8Array) =>
+      told(
+        answeredBy(
+          before,
+          Buffer.from(text(before).replace('ATTENDEE:mailto:bob', 'ATTENDEE;PARTSTAT=TENTATIVE:mailto:bob')),
+        ),
+      );
+    assert.deepEqual(says(copy), ['REPLY ann: all/TENTATIVE/-']);
+    // One that the attendee left out is.
+    const own = Buffer.from(text(copy).replace(/X-PARLEY-LEFT-OUT:[^\r]*/, 'X-PARLEY-LEFT-OUT:'));
+    assert.deepEqual(says(own), [`REPLY ann: all/TENTATIVE/- ${id}/DECLINED/-`]);
+  });
+
   test(`CAL-03 of what an attendee does the organiser is told the answer alone: ${zone}`, () => {
     const copy = bytesOf([...series, BOB]);
     assert.deepEqual(told(answeredBy(copy, bytesOf([...series, accepted]))), ['REPLY ann: all/ACCEPTED/-']);
