@@ -61,3 +61,14 @@ test('a file that fails with a warning, and without a test that does, has it sai
   assert.match(said, /unsteady\.test\.mjs: A process warning fails this test file: Warning: too many of these/);
   assert.match(said, /unsteady\.test\.mjs ended with 1\./);
 });
+
+test('a folder stands for its tests, and one without any is no success', (t) => {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const run = (folder: string) =>
+    spawnSync(process.execPath, [RUN, folder], { env: { TEST_BUNDLE: temporaryFolder(t), ...env }, encoding: 'utf8' });
+  const zones = run('test/calendar/zones');
+  assert.deepEqual([zones.status, /^ℹ pass [1-9]/m.test(zones.stdout)], [0, true], zones.stdout);
+  const support = run('test/support');
+  assert.equal(support.status, 1, support.stdout);
+  assert.match(support.stderr, /there is no test below test\/support/);
+});

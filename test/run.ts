@@ -1,8 +1,8 @@
 /**
- * `npm test [-- FILE…]`: every test file but the long ones, three at a time; `npm run test:long`: the long ones. A file that
+ * `npm test [-- FILE-OR-FOLDER…]`: every test file but the long ones, three at a time; `npm run test:long`: the long ones. A file that
  * hangs is ended, and a failure is looked at twice.
  */
-import { globSync } from 'node:fs';
+import { globSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -25,7 +25,7 @@ const FILE_MILLIS_MAX = 480_000;
 const AGAIN_MAX = 3;
 /** Servers that are killed, cut off and flooded over and over: a quarter of the whole, and part of `npm run check`. */
 const LONG =
-  /^test\/(?:calls|crash|fuzz|reliability)\/|\/(?:crash|hostile-feeds|kill|kubernetes|package|restarts|scheduling-model-long|several-hosts|subscription-restarts)\.test\.ts$/;
+  /^test\/(?:calls|crash|fuzz|reliability)\/|\/(?:crash|hostile-feeds|kill|kubernetes|package|random-walk-long|restarts|scheduling-model-long|several-hosts|subscription-restarts)\.test\.ts$/;
 /**
  * A file system in memory, for the folders that tests make: a commit there waits for no disk. What a killed process wrote
  * outlives it there as well; the long ones, which are about little else, stay on the disk.
@@ -62,7 +62,8 @@ async function failingOf(
   });
   events.on('test:fail', ({ details, file, todo, skip }) => {
     if (file === undefined || todo !== undefined || skip !== undefined) return;
-    const path = sources.get(file) ?? file;
+    // From a bundle or from its source a file has one name, or one that fails twice would be called unsteady as well.
+    const path = relative(ROOT, sources.get(file) ?? file);
     failing.add(path);
     const { exitCode, signal } = details.error as Error & { exitCode?: number; signal?: string };
     if (exitCode !== undefined) reasons.push(`${path} ended with ${signal ?? exitCode}.\n`);
@@ -123,7 +124,15 @@ const all = globSync('test/**/*.test.ts').toSorted(
   (one, other) => rankOf(one) - rankOf(other) || one.localeCompare(other),
 );
 const group = wanted[0] === '--long' ? all.filter((file) => LONG.test(file)) : all.filter((file) => !LONG.test(file));
-const files = wanted.length > 0 && wanted[0] !== '--long' ? wanted : group;
+const isNamed = wanted.length > 0 && wanted[0] !== '--long';
+const files = isNamed
+  ? wanted.flatMap((name) => {
+      const isFolder = statSync(name, { throwIfNoEntry: false })?.isDirectory() === true;
+      return isFolder ? group.filter((file) => file.startsWith(join(name, '/'))) : name;
+    })
+  : group;
+// A folder without tests is no success.
+if (files.length === 0) throw new Error(`there is no test below ${wanted.join(', ')}`);
 await mkdir(CACHE, { recursive: true });
 const folder = await mkdtemp(join(CACHE, 'parley-tests-'));
 const memory = wanted[0] === '--long' ? undefined : await makeFolderInMemory();
@@ -133,7 +142,6 @@ try {
   // are gone when it is read, and code that comes out of a cache is counted less precisely.
   const isPrepared = process.env['TEST_BUNDLE'] !== undefined || process.env['NODE_V8_COVERAGE'] !== undefined;
   // Whoever names files looks for something, and wants traces that name lines.
-  const isNamed = files === wanted;
   if (!isPrepared) await prepare(folder, isNamed);
   const bundled =
     isPrepared || isNamed
