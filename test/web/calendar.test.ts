@@ -511,7 +511,34 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     await dialogOf(bob).getByRole('button', { name: 'Save' }).click();
     await dialogOf(bob).waitFor({ state: 'hidden' });
     await eventOf(bob, 'Written offline').waitFor();
-    assert.equal((await startsOf(accounts.bob, ofBob, 'Written offline')).length, 1);
+    assert.deepEqual(await startsOf(accounts.bob, ofBob, 'Written offline'), [`${day(0)}T08:00`]);
+  });
+
+  test('late in the evening a new event begins in the first hour of the next day, and on another day in the morning', async () => {
+    // A zone without a summer time, in which it is half past eleven.
+    const late = await people.person({ timezoneId: 'Etc/GMT-1' });
+    const night = new Date();
+    night.setUTCHours(22, 30);
+    await late.clock.setFixedTime(night);
+    await signIn(server, late, 'carol');
+    await openCalendar(late);
+    const startOf = async () => {
+      await late.getByRole('button', { name: 'New event' }).click();
+      const form = dialogOf(late);
+      const start = [form.getByLabel('Starts on'), form.getByLabel('Starts at')].map(
+        async (field) => await field.inputValue(),
+      );
+      const found = (await Promise.all(start)).join(' ');
+      await late.keyboard.press('Escape');
+      await form.waitFor({ state: 'hidden' });
+      return found;
+    };
+    assert.equal(await startOf(), `${MONDAY} 09:00`);
+    await late.getByRole('heading', { level: 1 }).click();
+    await late.keyboard.press('t');
+    await late.getByRole('heading', { level: 1, name: /March 2027/ }).waitFor({ state: 'detached' });
+    assert.equal(await startOf(), `${new Date(night.getTime() + 86_400_000).toISOString().slice(0, 10)} 00:00`);
+    await late.context().close();
   });
 
   test('where no lane says when something is, its time stands in front of it and is not cut off', async () => {
@@ -534,6 +561,8 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
         // A narrow month has room for a dot alone.
         if (key === 'm' && viewport === NARROW) continue;
         const time = eventOf(alice, title).locator('.parley-event-time');
+        // A month hides its events until it has measured them, and what is hidden has no text.
+        await time.waitFor();
         assert.equal((await time.innerText()).replaceAll(/\s/g, ''), wanted);
         const words = eventOf(alice, title).locator('.parley-event-title');
         const [times, titles] = [await time.boundingBox(), await words.boundingBox()];

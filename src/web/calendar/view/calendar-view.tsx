@@ -25,7 +25,7 @@ import { newForm } from '../entry/entry-form.ts';
 import { ScopeQuestion } from '../entry/scope-question.tsx';
 import { colorOf, inkOn, mayWrite } from '../state/calendar-list.ts';
 import { keyOf, type Occurrence } from '../state/occurrences.ts';
-import { addDays, firstDayOf, wallOf } from '../time.ts';
+import { addDays, addMinutes, firstDayOf, wallOf } from '../time.ts';
 import { CalendarToolbar } from './calendar-toolbar.tsx';
 import { EventWords } from './event-words.tsx';
 import { useMoves } from './moves.ts';
@@ -35,6 +35,8 @@ const PLUGINS = [dayGridPlugin, timeGridPlugin, listPlugin, interactionPlugin, t
 const KEPT_VIEW = 'parley.calendar.view';
 /** The hour that a day is shown from, at first: earlier ones are above it. */
 const FIRST_HOUR = '07:00:00';
+/** When something begins on a day of which no hour was chosen. */
+const MORNING = '09:00';
 /** What is ahead, from the day that one is at: a week ends on a Sunday evening with nothing to see. */
 const AGENDA_DAYS = 30;
 
@@ -99,7 +101,7 @@ export function CalendarView({ controller, onSide, isCovered }: CalendarViewProp
       <CalendarToolbar
         {...{ controller, title, view, onSide, isCovered }}
         onView={choose}
-        onNew={() => create(calendar, controller.getDate())}
+        onNew={() => create(calendar, controller.getDate() ?? new Date())}
       />
       <div className="parley-days" data-view={view}>
         {useHeld(days, isDragging)}
@@ -168,13 +170,17 @@ function useKeptView(): [View, (view: View) => void] {
   ];
 }
 
-/** A new entry on the day that is looked at, at the next full hour. */
-function create({ list, open, zone }: CalendarContextValue, date: Date | undefined): void {
+/**
+ * A new entry: on the day that is today at the next full hour, which late in the evening is tomorrow's first, and on another that is
+ * looked at in the morning.
+ */
+function create({ list, open, zone }: CalendarContextValue, date: Date): void {
   const chosen = list.preferred;
   if (chosen === undefined) return;
-  const hour = wallOf(new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000).toISOString(), zone).slice(10);
-  const day = wallOf((date ?? new Date()).toISOString(), zone).slice(0, 10);
-  open({ kind: 'form', form: newForm({ calendar: chosen.id, start: `${day}${hour}`, zone }) });
+  const now = wallOf(new Date().toISOString(), zone);
+  const day = wallOf(date.toISOString(), zone).slice(0, 10);
+  const start = day === now.slice(0, 10) ? addMinutes(`${now.slice(0, 13)}:00`, 60) : `${day}T${MORNING}`;
+  open({ kind: 'form', form: newForm({ calendar: chosen.id, start, zone }) });
 }
 
 export function occurrenceOf(event: EventApi): Occurrence {
