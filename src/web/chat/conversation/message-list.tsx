@@ -103,7 +103,7 @@ interface MessagesProps {
 function Messages({ end, items, onEnd, rows, scroller, shown, state, target }: MessagesProps) {
   const { t } = useTranslation();
   const { timeline } = useOpenConversation();
-  const { drawn, isShift, moved } = useOneSideAtATime(items);
+  const { drawn, isShift, moved, stopped } = useOneSideAtATime(items);
   const seen = useReading(rows, scroller, shown);
   const [isBegun, setBegun] = useState(false);
   /** Whatever moved or grew: who is at the end is held there, what is in sight is read, and more is read where that is near. */
@@ -130,7 +130,9 @@ function Messages({ end, items, onEnd, rows, scroller, shown, state, target }: M
     end.added(state);
     look();
   }, [drawn, end, look, shown, state]);
-  const { isFromStart, unreadFrom } = state;
+  const { unreadFrom } = state;
+  // Until the first message is drawn, what stands above it is not.
+  const isFromStart = state.isFromStart && drawn[0]?.message?.seq === items[0]?.message?.seq;
   const draw = useCallback(
     (item: Item) => (
       <ListItem
@@ -165,6 +167,7 @@ function Messages({ end, items, onEnd, rows, scroller, shown, state, target }: M
         bufferSize={isBegun ? PIXELS_AHEAD : PIXELS_AHEAD_FIRST}
         shift={isShift}
         onScroll={look}
+        onScrollEnd={stopped}
         onResize={look}
       >
         {draw}

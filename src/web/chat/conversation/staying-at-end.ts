@@ -50,6 +50,12 @@ export class StayingAtEnd {
     }, MOVING_MILLIS);
   }
 
+  /** They turn the wheel downwards: who is at the end, or comes there, is at it however high its rows turn out to be. */
+  goDown(): void {
+    this.#hasMoved = true;
+    this.#movedAt = -Infinity;
+  }
+
   /** They ask for the end. */
   stay(): void {
     this.#movedAt = -Infinity;
@@ -104,7 +110,10 @@ export function useStayingAtEnd(list: Beginning) {
   const [end] = useState(() => new StayingAtEnd(scroller, list));
   const touched = useMemo(
     () => ({
-      onWheel: ({ deltaY }: { readonly deltaY: number }) => end.leave(deltaY < 0),
+      onWheel: ({ deltaY }: { readonly deltaY: number }) => {
+        if (deltaY < 0) end.leave(true);
+        if (deltaY > 0) end.goDown();
+      },
       onTouchMove: () => end.leave(false),
       onPointerDown: () => end.leave(false),
       onKeyDown: () => end.leave(false),
