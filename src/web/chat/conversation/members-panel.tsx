@@ -1,5 +1,5 @@
 /** Who is in a room, with their roles and whether they are there; adding people, and what moderators do. */
-import { ActionIcon, Alert, Badge, Button, Collapse, Group, Menu, Stack, Text } from '@mantine/core';
+import { ActionIcon, Alert, Badge, Button, Group, Menu, Stack, Text } from '@mantine/core';
 import { Ellipsis, UserPlus } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -92,9 +92,7 @@ function AddPeople({ without }: { readonly without: readonly string[] }) {
       >
         {t('members.add')}
       </Button>
-      <Collapse expanded={isOpen}>
-        {isOpen && <PeoplePicker without={without} refused={refused} onPick={({ user }) => void add(user)} />}
-      </Collapse>
+      {isOpen && <PeoplePicker without={without} refused={refused} onPick={({ user }) => void add(user)} />}
       {said !== undefined && (
         <Alert color="green" role="status" p="xs">
           {said}

@@ -1,5 +1,5 @@
 /** Guests whom one invites into a room by their number: the form and its link, invitations that wait, and the end of a stay (GST-01). */
-import { ActionIcon, Alert, Button, Collapse, Group, Stack, Text, TextInput } from '@mantine/core';
+import { ActionIcon, Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { DoorOpen, X } from 'lucide-react';
 import { useCallback, useEffect, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -68,7 +68,7 @@ export function InviteGuest({ onInvited }: { readonly onInvited: () => void }) {
       >
         {t('guests.invite')}
       </Button>
-      <Collapse expanded={isOpen}>{isOpen && <InviteForm onInvited={onInvited} />}</Collapse>
+      {isOpen && <InviteForm onInvited={onInvited} />}
     </>
   );
 }
