@@ -10,7 +10,7 @@
  */
 import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
 import { randomSymbols } from '#src/base/ids.ts';
-import type { ConversationStore, KeptChanges, KeptState } from './conversations/kept-conversations.ts';
+import type { ConversationStore, KeptChanges } from './conversations/kept-conversations.ts';
 import type { KeptMirror } from './conversations/conversation-mirror.ts';
 
 /** What is kept looks otherwise from the next number on: what an earlier client kept is forgotten then. */
@@ -44,23 +44,32 @@ export interface BrowserStoreOptions {
 export function browserStore({ name, owner }: BrowserStoreOptions): ConversationStore {
   let opened: Promise<Database> | undefined;
   const open = async () => await (opened ??= openStore(name));
+  const isOwn = (state: State | undefined): state is State => state?.format === FORMAT && state.owner === owner;
   let mark = '';
   return {
     load: async () => {
-      const transaction = (await open()).transaction(['state', 'mirrors'], 'readwrite');
-      const [states, mirrors] = [transaction.objectStore('state'), transaction.objectStore('mirrors')];
+      const database = await open();
+      // A transaction that only reads waits for no disk.
+      const reading = database.transaction(['state', 'mirrors'], 'readonly');
+      const [found, mirrors] = await Promise.all([
+        reading.objectStore('state').get(STATE),
+        reading.objectStore('mirrors').getAll(),
+      ]);
+      if (isOwn(found)) {
+        ({ mark } = found);
+        return found.sync === undefined ? undefined : { sync: found.sync, mirrors };
+      }
+      const transaction = database.transaction(['state', 'mirrors'], 'readwrite');
+      const states = transaction.objectStore('state');
+      // Another tab may have begun meanwhile.
       const state = await states.get(STATE);
-      let kept: KeptState | undefined;
-      if (state?.format === FORMAT && state.owner === owner) {
-        ({ mark } = state);
-        if (state.sync !== undefined) kept = { sync: state.sync, mirrors: await mirrors.getAll() };
-      } else {
-        mark = randomSymbols(MARK_SYMBOLS);
-        await mirrors.clear();
+      mark = isOwn(state) ? state.mark : randomSymbols(MARK_SYMBOLS);
+      if (!isOwn(state)) {
+        await transaction.objectStore('mirrors').clear();
         await states.put({ format: FORMAT, owner, mark }, STATE);
       }
       await transaction.done;
-      return kept;
+      return undefined;
     },
     save: async ({ changed, gone, isWhole, sync }: KeptChanges) => {
       const transaction = (await open()).transaction(['state', 'mirrors'], 'readwrite');
