@@ -514,33 +514,6 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     assert.deepEqual(await startsOf(accounts.bob, ofBob, 'Written offline'), [`${day(0)}T08:00`]);
   });
 
-  test('late in the evening a new event begins in the first hour of the next day, and on another day in the morning', async () => {
-    // A zone without a summer time, in which it is half past eleven.
-    const late = await people.person({ timezoneId: 'Etc/GMT-1' });
-    const night = new Date();
-    night.setUTCHours(22, 30);
-    await late.clock.setFixedTime(night);
-    await signIn(server, late, 'carol');
-    await openCalendar(late);
-    const startOf = async () => {
-      await late.getByRole('button', { name: 'New event' }).click();
-      const form = dialogOf(late);
-      const start = [form.getByLabel('Starts on'), form.getByLabel('Starts at')].map(
-        async (field) => await field.inputValue(),
-      );
-      const found = (await Promise.all(start)).join(' ');
-      await late.keyboard.press('Escape');
-      await form.waitFor({ state: 'hidden' });
-      return found;
-    };
-    assert.equal(await startOf(), `${MONDAY} 09:00`);
-    await late.getByRole('heading', { level: 1 }).click();
-    await late.keyboard.press('t');
-    await late.getByRole('heading', { level: 1, name: /March 2027/ }).waitFor({ state: 'detached' });
-    assert.equal(await startOf(), `${new Date(night.getTime() + 86_400_000).toISOString().slice(0, 10)} 00:00`);
-    await late.context().close();
-  });
-
   test('where no lane says when something is, its time stands in front of it and is not cut off', async () => {
     const title = 'Reading of everything that the harbour wrote down in a year';
     const made = await makeEntry(server, accounts.alice, ofAlice.id, {
@@ -581,23 +554,6 @@ describe('the calendar in Chromium', { skip: CHROMIUM === undefined && 'no Chrom
     }, 'the days of a narrow week');
     assert.match(heads.join(), /^(?:[MTWFS] \d{1,2},?){7}$/);
     await alice.setViewportSize(WIDE);
-    await remove(made);
-  });
-
-  test('the agenda has what is ahead, and not the end of a week', async () => {
-    const title = 'In three weeks';
-    const at = new Date(Date.now() + 21 * 86_400_000).toISOString().slice(0, 10);
-    const made = await makeEntry(server, accounts.alice, ofAlice.id, {
-      title,
-      start_at: `${at}T08:00:00Z`,
-      end_at: `${at}T09:30:00Z`,
-    });
-    await alice.getByRole('heading', { level: 1 }).click();
-    await alice.keyboard.press('t');
-    await alice.keyboard.press('a');
-    await eventOf(alice, title).waitFor();
-    await alice.keyboard.press('w');
-    await eventOf(alice, title).waitFor({ state: 'detached' });
     await remove(made);
   });
 
