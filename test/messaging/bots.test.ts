@@ -333,7 +333,9 @@ test('CRD-08 a bot that uses the client catches up, posts and hears, and is sign
   await say(running.server, people.alice, room, 'to the bot');
   await until(() => heard.includes('"to the bot"'), 'the message');
   await running.console('POST', `/bots/${bot.id}/revoke`);
-  assert.equal(await deadline(signedOut, PATIENCE_MILLIS, 'the end of the session'), 'session_revoked');
+  // Its socket says so, or the answer to what it is just asking, whichever is first.
+  const code = await deadline(signedOut, PATIENCE_MILLIS, 'the end of the session');
+  assert.ok(['session_revoked', 'bot_revoked'].includes(code), code);
 });
 
 test('CRD-08 a bot’s session in the client ends at the first 401, without an attempt to renew', async () => {

@@ -244,6 +244,8 @@ describe('notifications in Chromium', { skip: CHROMIUM === undefined && 'no Chro
     await until(async () => (await shown()).length === 0, 'every notification to go');
     assert.equal(await page.evaluate(() => localStorage.getItem('test.push')), 'given up');
     assert.equal(await page.evaluate(async () => await caches.has('parley.account')), false);
+    // The page that signed out may take away what is shown once more, when it hears that the session is over.
+    await page.goto(`${server.coordinator}/v1/meetings/join/none`);
     await deliver({ conversation_id: direct, seq });
     assert.deepEqual(
       await showing(1),
