@@ -351,6 +351,11 @@ describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there
     assert.equal(await face.count(), 0);
     await page.context().setOffline(false);
     await face.waitFor();
+    const headers = { authorization: `Bearer ${guest.session.token}` };
+    assert.ok((await fetch(`${server.coordinator}/v1/me/avatar`, { method: 'DELETE', headers })).ok);
+    await face.waitFor({ state: 'detached' });
+    const isForgotten = async () => (await keptNow())?.every((one) => !one.startsWith('xeno ')) === true;
+    await until(isForgotten, 'a picture that there is no more to be forgotten');
     await page.evaluate(() => {
       location.hash = '#/settings';
     });

@@ -128,6 +128,12 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
     });
     await reload();
     await eventOf('Early tide').waitFor();
+    // So are those of a week that one comes back to.
+    await page.getByRole('heading', { level: 1 }).click();
+    await page.keyboard.press('j');
+    await eventOf('Early tide').waitFor({ state: 'detached' });
+    await page.keyboard.press('k');
+    await eventOf('Early tide').waitFor();
     answer.resolve();
     await page.unrouteAll({ behavior: 'wait' });
     await change('DELETE', made);

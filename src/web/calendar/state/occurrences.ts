@@ -8,6 +8,7 @@ import type { KeptDays } from './kept-days.ts';
 import type { Occurrence, OccurrencePlace, Span } from './occurrence.ts';
 
 interface Read {
+  readonly span: Span;
   readonly items: readonly Occurrence[];
   readonly isCut: boolean;
 }
@@ -112,12 +113,13 @@ export class Occurrences extends Observable {
 
   async #answer(calendar: string, span: Span, isNewest: () => boolean): Promise<void> {
     this.#reading.add(calendar);
-    if (!this.#read.has(calendar)) void this.#showKept(calendar, span, () => isNewest() && !this.#read.has(calendar));
+    const isWanted = () => isNewest() && this.#read.get(calendar)?.span !== span;
+    if (this.#read.get(calendar)?.span !== span) void this.#showKept(calendar, span, isWanted);
     try {
       const answer = await this.#list.api.call('readRange', { params: { calendar }, query: { ...span } });
       if (!isNewest()) return;
       const items = answer.items.map((item) => ({ ...item, calendar_id: calendar }));
-      this.#read.set(calendar, { items, isCut: answer.is_cut });
+      this.#read.set(calendar, { span, items, isCut: answer.is_cut });
       void this.#kept.keep(calendar, span, items);
       this.#refused = undefined;
     } catch (thrown) {
@@ -126,7 +128,7 @@ export class Occurrences extends Observable {
       if (toParleyError(thrown).code === 'calendar_not_found') void this.#list.load();
       else this.#refused = sentenceOf(thrown);
       // Without a network the days are shown as they were read last.
-      if (toParleyError(thrown).status === 0) await this.#showKept(calendar, span, isNewest);
+      if (toParleyError(thrown).status === 0) await this.#showKept(calendar, span, isWanted);
       if (!isNewest()) return;
       // Asked once more with the next look at the list, and when the socket is back.
       this.#asked.delete(calendar);
@@ -139,7 +141,7 @@ export class Occurrences extends Observable {
   async #showKept(calendar: string, span: Span, isWanted: () => boolean): Promise<void> {
     const items = await this.#kept.read(calendar, span);
     if (items === undefined || !isWanted()) return;
-    this.#read.set(calendar, { items, isCut: false });
+    this.#read.set(calendar, { span, items, isCut: false });
     this.#settle();
   }
 

@@ -37,6 +37,6 @@ export class KeptPictures {
 
   /** Somebody has no picture any more. */
   async forget(user: string): Promise<void> {
-    await this.#answers.forget(user);
+    if ((await this.#users)?.delete(user) === true) await this.#answers.forget(user);
   }
 }

@@ -35,7 +35,8 @@ export class People extends Observable {
     client.on('directory.changed', ({ data }) => this.#askAgain([data.user]));
     client.on('caught-up', () => {
       this.#askAgain([...this.#shown.keys()]);
-      // Whoever is shown and could not be asked for is asked for now.
+      // Whoever is shown and could not be asked for is asked for now, and pictures that did not come are.
+      for (const picture of this.#pictures.values()) if (picture.url === undefined) delete picture.avatar;
       this.changed();
     });
     client.on('presence', () => this.changed());
@@ -97,7 +98,7 @@ export class People extends Observable {
       this.#revoke(first, shown);
     }
     const kept = await this.#kept.read(user);
-    if (kept !== undefined) this.#show(picture, kept);
+    if (kept !== undefined) this.#show(user, picture, kept);
     picture.isReading = false;
     this.changed();
   }
@@ -106,17 +107,19 @@ export class People extends Observable {
     picture.isReading = true;
     try {
       const read = { avatar, picture: await this.#client.account.readAvatar(user, avatar, 64) };
-      this.#show(picture, read);
+      this.#show(user, picture, read);
       void this.#kept.keep(user, read);
     } catch {
-      // What was there stays, or the letters of the name; it is asked for again when the number changes.
+      // What was there stays, or the letters of the name; it is asked for again when the number changes, or the network is back.
       picture.avatar = avatar;
     }
     picture.isReading = false;
     this.changed();
   }
 
-  #show(picture: Picture, { avatar, picture: blob }: KeptPicture): void {
+  #show(user: string, picture: Picture, { avatar, picture: blob }: KeptPicture): void {
+    // It went while it was read.
+    if (this.#pictures.get(user) !== picture) return;
     if (picture.url !== undefined) URL.revokeObjectURL(picture.url);
     picture.url = URL.createObjectURL(blob);
     picture.avatar = avatar;
