@@ -27,10 +27,6 @@ import { pixelsBelow, useStayingAtEnd, type StayingAtEnd } from './staying-at-en
 const PIXELS_AHEAD = 800;
 /** Ahead of it in the first picture of a list: enough for rows that turn out to be lower than they were taken for. */
 const PIXELS_AHEAD_FIRST = 200;
-/** A list that is still at its top after so long is led to its beginning once more. */
-const BEGIN_AGAIN_MILLIS = 250;
-/** Then it begins at its top in earnest. */
-const BEGIN_TRIES_MAX = 20;
 /** Until a row was measured it is taken for so high: between one of one line under the one before it (28) and one with a name (52). */
 const ROW_PIXELS = 36;
 
@@ -109,7 +105,7 @@ function Messages({ end, items, onEnd, rows, scroller, shown, state, target }: M
   const { timeline } = useOpenConversation();
   const { drawn, isShift, moved, stopped } = useOneSideAtATime(items);
   const seen = useReading(rows, scroller, shown);
-  const isBegun = useBeginning({ items, rows, scroller, state });
+  const [isBegun, setBegun] = useState(false);
   /** Whatever moved or grew: who is at the end is held there, what is in sight is read, and more is read where that is near. */
   const look = useCallback(() => {
     const element = scroller.current;
@@ -122,6 +118,13 @@ function Messages({ end, items, onEnd, rows, scroller, shown, state, target }: M
     if (element.scrollTop < PIXELS_AHEAD) void timeline.readOlder();
     if (pixelsBelow(element) < PIXELS_AHEAD) void timeline.readNewer();
   }, [end, isBegun, moved, onEnd, scroller, seen, timeline]);
+  useLayoutEffect(() => {
+    const at = beginningOf(state, items);
+    if (at !== undefined) rows.current?.scrollToIndex(at.index, { align: at.align });
+    const frame = requestAnimationFrame(() => setBegun(true));
+    return () => cancelAnimationFrame(frame);
+    // Only where it begins: what comes later is where it is already.
+  }, []);
   useLayoutEffect(() => {
     shown.current = drawn;
     end.added(state);
@@ -171,32 +174,6 @@ function Messages({ end, items, onEnd, rows, scroller, shown, state, target }: M
       </Virtualizer>
     </div>
   );
-}
-
-/** Leads the list to where it begins; answers whether its first picture was drawn. */
-function useBeginning({
-  items,
-  rows,
-  scroller,
-  state,
-}: Pick<MessagesProps, 'items' | 'rows' | 'scroller' | 'state'>): boolean {
-  const [isBegun, setBegun] = useState(false);
-  useLayoutEffect(() => {
-    const at = beginningOf(state, items);
-    const begin = () => at !== undefined && rows.current?.scrollToIndex(at.index, { align: at.align });
-    begin();
-    const frame = requestAnimationFrame(() => setBegun(true));
-    // The list gives up where it could not measure within 150 ms, as on a machine that does much else.
-    let tries = 0;
-    const again = setInterval(() => {
-      tries += 1;
-      if (at === undefined || scroller.current?.scrollTop !== 0 || tries > BEGIN_TRIES_MAX) clearInterval(again);
-      else begin();
-    }, BEGIN_AGAIN_MILLIS);
-    return () => (cancelAnimationFrame(frame), clearInterval(again));
-    // Only where it begins: what comes later is where it is already.
-  }, []);
-  return isBegun;
 }
 
 /** The list takes the mouse away from its rows while it scrolls, which it does for as long as others write. */

@@ -12,8 +12,7 @@ export function useSpokenMessages({ id }: ChatConversation): void {
     () =>
       client.on('message.new', ({ conv, data }) => {
         if (conv !== id || data.sender === me) return;
-        const nameOf = (user: string) => people.nameOf(user);
-        spoken.say(t('message.spoken', { name: nameOf(data.sender), line: lineOf(data, t, nameOf) }));
+        spoken.say(t('message.spoken', { name: people.nameOf(data.sender), line: lineOf(data, t) }));
       }),
     [client, id, me, people, spoken, t],
   );
