@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import sharp from 'sharp';
 import { say, start } from '#test/messaging/conversing.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
@@ -12,6 +13,8 @@ import { buildApp } from './built-app.ts';
 /** As src/web/chat/state/kept-names.ts has them, which runs in a browser alone. */
 const NAMES_KEPT_MAX = 500;
 const NAMES_KEPT_DAYS = 30;
+/** As src/web/chat/state/kept-pictures.ts has them. */
+const [PICTURES, PICTURES_KEPT_MAX, PICTURES_KEPT_DAYS] = ['parley.kept pictures wilma', 300, 30] as const;
 
 let server: TestServer;
 let people: People;
@@ -191,6 +194,7 @@ describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there
     const { page } = await inRoom('ines', 'jens', 'Secret garden');
     await untilKept(page, 'the first words');
     await server.people('kurt');
+    await page.evaluate(async () => void (await caches.open('parley.kept pictures ines')));
     // Their session is gone without a word, as where the cookies are cleared.
     await page.context().clearCookies();
     await page.evaluate(() => localStorage.clear());
@@ -198,6 +202,8 @@ describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there
     await signIn(server, page, 'kurt');
     await until(async () => (await kept(page)) === '[]', 'nothing to be kept');
     assert.equal(await page.getByText('Secret garden').count(), 0);
+    const stores = async () => (await page.evaluate(async () => await caches.keys())).join();
+    await until(async () => !(await stores()).includes('ines'), 'what was kept for her to be gone');
   });
 
   test('texts of a secret chat stay in memory', async () => {
@@ -260,6 +266,102 @@ describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there
     await page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
     await page.getByLabel('Username').waitFor();
     assert.equal(await keptNames(), '');
+  });
+
+  test('pictures of people are there at once and without a network, until they change, grow old or somebody signs out', async () => {
+    const { guest, page } = await inRoom('wilma', 'xeno', 'Attic');
+    const isSeen = async (shade: string) => {
+      const body = await sharp({ create: { width: 64, height: 64, channels: 3, background: shade } })
+        .png()
+        .toBuffer();
+      const put = await fetch(`${server.coordinator}/v1/me/avatar`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${guest.session.token}`, 'content-type': 'image/png' },
+        body,
+      });
+      assert.equal(put.status, 200, await put.text());
+    };
+    const keptNow = async () =>
+      await page.evaluate(async (name) => {
+        if (!(await caches.has(name))) return undefined;
+        const cache = await caches.open(name);
+        const all = await Promise.all(
+          (await cache.keys()).map(async (one) => [one.url, await cache.match(one)] as const),
+        );
+        return all.map(([url, answer]) => `${url.split('/').at(-1)} ${answer?.headers.get('x-picture-number')}`);
+      }, PICTURES);
+    const asked: string[] = [];
+    page.on('request', (request) => void (request.url().includes('/v1/avatars/') && asked.push(request.url())));
+    await openRow(page, 'Attic');
+    const face = messageOf(page, 'the first words').locator('img[src^="blob:"]');
+    await isSeen('#204080');
+    await face.waitFor();
+    const first = await until(
+      async () => (await keptNow())?.find((one) => one.startsWith('xeno ')),
+      'the picture to be kept',
+    );
+    assert.equal(asked.length, 1);
+    const [directory] = await Promise.all([page.waitForResponse(/\/v1\/directory\?/), page.reload()]);
+    await directory.finished();
+    await face.waitFor();
+    await untilKept(page, 'the first words');
+    await page.context().setOffline(true);
+    await page.reload();
+    await face.waitFor();
+    assert.ok(await face.evaluate((image: HTMLImageElement) => image.naturalWidth > 0));
+    assert.equal(asked.length, 1, 'a picture that is kept is not asked for');
+    await page.context().setOffline(false);
+
+    // One more than are kept, of whom the oldest goes; what is there of somebody is replaced.
+    await page.evaluate(
+      async ([name, most]) => {
+        const cache = await caches.open(name);
+        for (let at = 0; at < most; at += 1) await cache.put(`kept/other-${at}`, new Response('x'));
+      },
+      [PICTURES, PICTURES_KEPT_MAX] as const,
+    );
+    await isSeen('#804020');
+    const now = await until(async () => {
+      const all = (await keptNow()) ?? [];
+      return (
+        all.length === PICTURES_KEPT_MAX && all.at(-1)?.startsWith('xeno ') === true && !all.includes(first) && all
+      );
+    }, 'the new picture to be kept');
+    assert.ok(now[0]?.startsWith('other-1 '), now[0]);
+
+    // A day beyond its time there are the letters of the name, until the server is asked.
+    const grownOld = async (days: number) =>
+      await page.evaluate(
+        async ([name, age]) => {
+          const cache = await caches.open(name);
+          const answer = (await cache.match('kept/xeno')) as Response;
+          const headers = new Headers(answer.headers);
+          headers.set('x-kept-day', String(Math.floor(Date.now() / 86_400_000) - age));
+          await cache.put('kept/xeno', new Response(await answer.blob(), { headers }));
+        },
+        [PICTURES, days] as const,
+      );
+    await page.context().setOffline(true);
+    await grownOld(PICTURES_KEPT_DAYS);
+    await page.reload();
+    await face.waitFor();
+    await grownOld(PICTURES_KEPT_DAYS + 1);
+    await page.reload();
+    await messageOf(page, 'the first words').waitFor();
+    assert.equal(await face.count(), 0);
+    await page.context().setOffline(false);
+    await face.waitFor();
+    const headers = { authorization: `Bearer ${guest.session.token}` };
+    assert.ok((await fetch(`${server.coordinator}/v1/me/avatar`, { method: 'DELETE', headers })).ok);
+    await face.waitFor({ state: 'detached' });
+    const isForgotten = async () => (await keptNow())?.every((one) => !one.startsWith('xeno ')) === true;
+    await until(isForgotten, 'a picture that there is no more to be forgotten');
+    await page.evaluate(() => {
+      location.hash = '#/settings';
+    });
+    await page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
+    await page.getByLabel('Username').waitFor();
+    await until(async () => (await keptNow()) === undefined, 'the pictures to be forgotten');
   });
 
   test('in a browser that keeps nothing all of it works, from the network', async () => {

@@ -293,6 +293,47 @@ describe('messages in Chromium', { skip: CHROMIUM === undefined && 'no Chromium 
     await openRow(bob, 'Docks');
   });
 
+  test('one line of a message calls whom it mentions by their name, in the list, in a quote and in a reply', async () => {
+    const { carol } = await server.people('carol');
+    const named = await fetch(`${server.coordinator}/v1/me`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${carol.session.token}`, 'content-type': 'application/json' },
+      // What looks like formatting in a name is the name.
+      body: JSON.stringify({ display_name: 'Carol *the* Great' }),
+    });
+    assert.equal(named.status, 200, await named.text());
+    const room = { kind: 'room', title: 'Slips', participants: ['bob', 'carol'] };
+    const { id } = (await server.api<{ id: string }>(accounts.alice, 'POST', '/v1/conversations', room)).body;
+    const say = async (client_msg_id: string, form: object) => {
+      const message = { kind: 'text', client_msg_id, ...form };
+      const path = `/v1/conversations/${id}/messages`;
+      const reply = await server.api<{ seq: number }>(accounts.alice, 'POST', path, message);
+      assert.equal(reply.status, 201, reply.text);
+      return reply.body.seq;
+    };
+    // The second mention lies where one line of so long a text is cut, and stays as it was written.
+    const body = `**Ask** @carol and @all ${'x'.repeat(160 - 26)}@carol`;
+    const mentions = [
+      { username: 'carol', offset: 8, length: 6 },
+      { all: true, offset: 19, length: 4 },
+      { username: 'carol', offset: body.length - 6, length: 6 },
+    ];
+    const asked = await say('asked', { body, mentions });
+    const line = /^Ask @Carol \*the\* Great and @all x+@c$/;
+    const row = bob.getByRole('navigation').getByRole('link').filter({ hasText: 'Slips' });
+    await row.getByText('Ask @Carol *the* Great and @all').waitFor();
+    await openRow(bob, 'Slips');
+    await messageOf(bob, 'Ask').getByText('@Carol *the* Great').first().waitFor();
+    await act(messageOf(bob, 'Ask'), 'Reply');
+    await bob.getByText('Replying to alice: Ask @Carol *the* Great and @all').waitFor();
+    await bob.keyboard.press('Escape');
+    await say('answered', { body: 'Done', reply_to: asked });
+    const quote = messageOf(bob, 'Done').locator('.parley-quote');
+    await quote.getByText('Ask @Carol *the* Great and @all').waitFor();
+    assert.ok(line.test((await quote.innerText()).replace(/^alice\s+/, '')), await quote.innerText());
+    await openRow(bob, 'Docks');
+  });
+
   test('a deletion is taken back in time, and is final after that', async () => {
     await send(alice, 'Docks', 'Said in haste');
     await messageOf(bob, 'Said in haste').waitFor();

@@ -53,6 +53,8 @@ export function keepSession({ device_id, user }: Session): void {
   const before = keptSession();
   if (before !== undefined && before.user !== user) forgetSession();
   keep(SESSION_KEY, { user, device_id });
+  // Also of who is not known any more: whoever cleared one storage left the others.
+  forgetAnswers(user).catch(() => undefined);
   const { [user]: _, ...others } = devices();
   keep(DEVICES, { ...others, [user]: device_id });
 }
@@ -65,14 +67,25 @@ export function keptConversations({ device_id, user }: Session): ConversationSto
   return browserStore({ name: CONVERSATIONS, owner: `${user} ${device_id}` });
 }
 
+/** How the stores of the browser's cache begin that keep answers of the server, each for the one whose name it ends with. */
+export const KEPT_ANSWERS = 'parley.kept ';
+
 /** Nothing of the person stays but which device this is, which is no secret and keeps it one device. */
 export function forgetSession(): void {
   leaveWorker();
   // Where the browser keeps nothing, there is nothing to forget.
   clearBrowserStore(CONVERSATIONS).catch(() => undefined);
+  forgetAnswers().catch(() => undefined);
   for (const key of Object.keys(localStorage)) {
     if (key.startsWith('parley.') && key !== DEVICES && key !== 'parley.language') localStorage.removeItem(key);
   }
+}
+
+/** Forgets what is kept of answers to anybody, or to anybody else. */
+async function forgetAnswers(but?: string): Promise<void> {
+  const isTheirs = (name: string) => but === undefined || !name.endsWith(` ${but}`);
+  const stores = (await caches.keys()).filter((name) => name.startsWith(KEPT_ANSWERS) && isTheirs(name));
+  await Promise.all(stores.map(async (name) => await caches.delete(name)));
 }
 
 function devices(): Readonly<Record<string, string>> {

@@ -4,8 +4,10 @@ import type { CalendarApi } from '#src/client/calendar-api.ts';
 import type { ParleyClient } from '#src/client/parley-client.ts';
 import { CalendarList } from './state/calendar-list.ts';
 import { Invitations } from './state/invitations.ts';
+import { KeptDays } from './state/kept-days.ts';
 import { Notices } from './state/notices.ts';
-import { Occurrences, type OccurrencePlace } from './state/occurrences.ts';
+import type { OccurrencePlace } from './state/occurrence.ts';
+import { Occurrences } from './state/occurrences.ts';
 import type { OpenEntry } from './entry/open-entry.ts';
 import type { EntryForm } from './entry/entry-form.ts';
 
@@ -31,10 +33,11 @@ export interface CalendarState {
 export function makeCalendarState(client: ParleyClient): CalendarState {
   const api = client.calendar;
   if (api === undefined) throw new Error('The client was not told where the calendar service is.');
-  const list = new CalendarList(client, api);
+  const kept = new KeptDays(client.user);
+  const list = new CalendarList(client, api, kept);
   const parts = {
     list,
-    occurrences: new Occurrences(client, list),
+    occurrences: new Occurrences(client, list, kept),
     invitations: new Invitations(client, api),
   };
   return {

@@ -1,9 +1,12 @@
 /** What conversations and messages are called in lists: names, one line of a message, times. */
+import { useMemo } from 'react';
 import type { ChatConversation, ChatMessage } from '#src/client/conversations/records.ts';
+import type { Mention } from '#src/protocol/conversations/messages.ts';
 import { harmlessName, harmlessText } from '../kit/harmless-text.ts';
 import { currentLocale, type Words } from '../kit/language.ts';
 import { useObserved } from '../kit/observable.ts';
 import { useChat, type Chat } from './chat-context.ts';
+import { fillPlaces, withPlaces } from './message/mention-places.ts';
 import { plainLine } from './message/plain-line.ts';
 
 /** As much of a message as a line of the list can show. */
@@ -74,14 +77,33 @@ export function callLineOf({ duration, result }: CallOutcome, t: Words): string 
   return t(result === 'declined' || result === 'failed' ? `callLine.${result}` : 'callLine.unanswered');
 }
 
-/** One line of a message. */
-export function lineOf(message: ChatMessage, t: Words): string {
+/** One line of a message; people who are mentioned are called as `nameOf` says. */
+export function lineOf(message: ChatMessage, t: Words, nameOf: (user: string) => string): string {
   if (message.deletedAt !== undefined) return t('message.deleted');
   const file = fileOf(message);
   if (file !== undefined) return file.caption ?? harmlessName(file.name);
-  if (typeof message.body === 'string') return plainLine(harmlessText(message.body.slice(0, PREVIEW_LENGTH)));
+  if (typeof message.body === 'string') return textLineOf(message.body, message.mentions ?? [], nameOf);
   const outcome = outcomeOf(message);
   return outcome === undefined ? t(`kind.${message.kind}`) : callLineOf(outcome, t);
+}
+
+function textLineOf(body: string, mentions: readonly Mention[], nameOf: (user: string) => string): string {
+  const text = body.slice(0, PREVIEW_LENGTH);
+  const whole = mentions.filter(({ offset, length }) => offset + length <= text.length);
+  const line = plainLine(harmlessText(withPlaces(text, whole)));
+  return fillPlaces(line, whole, (mention) => `@${'all' in mention ? 'all' : nameOf(mention.username)}`);
+}
+
+/** One line of a message, as it is now and as it becomes when somebody's name is known; empty without a message. */
+export function useLine(message: ChatMessage | undefined, t: Words): string {
+  const { people } = useChat();
+  const mentioned = message?.mentions?.flatMap((one) => ('all' in one ? [] : [one.username])) ?? [];
+  // The line is read anew with the names alone: people come and go all the time.
+  const names = useObserved(people, () => mentioned.map((user) => people.nameOf(user)).join('\n'));
+  return useMemo(
+    () => (message === undefined ? '' : lineOf(message, t, (user) => people.nameOf(user))),
+    [message, names, people, t],
+  );
 }
 
 const DAY_MILLIS = 86_400_000;

@@ -1,7 +1,7 @@
 /** What is done to entries: made, changed, moved, deleted, and taken back where that is the whole truth. */
 import type { CalendarWords } from '../../kit/language.ts';
 import type { CalendarState } from '../calendar-context.ts';
-import { keyOf, type OccurrencePlace } from '../state/occurrences.ts';
+import { keyOf, type OccurrencePlace } from '../state/occurrence.ts';
 import type { OpenEntry } from './open-entry.ts';
 import { changeOf, creationOf, type ChangeBody, type Entry, type EntryForm, type Scope } from './entry-form.ts';
 

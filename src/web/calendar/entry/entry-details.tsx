@@ -23,7 +23,7 @@ import { useObserved } from '../../kit/observable.ts';
 import { useCalendar } from '../calendar-context.ts';
 import { linkOfMeeting } from '../../meetings/meeting-address.ts';
 import { mayWrite } from '../state/calendar-list.ts';
-import type { OccurrencePlace } from '../state/occurrences.ts';
+import type { OccurrencePlace } from '../state/occurrence.ts';
 import { spanWords } from '../time.ts';
 import { AnswerButtons } from './answer-buttons.tsx';
 import { DeleteQuestion } from './delete-question.tsx';

@@ -1,6 +1,6 @@
 /** Reading an entry that somebody opened. */
 import type { CalendarApi } from '#src/client/calendar-api.ts';
-import type { OccurrencePlace } from '../state/occurrences.ts';
+import type { OccurrencePlace } from '../state/occurrence.ts';
 import type { Entry } from './entry-form.ts';
 
 /** An entry as somebody opened it: itself or the occurrence, and the series that it is of. */

@@ -4,7 +4,7 @@ import { useChat } from '../../chat/chat-context.ts';
 import { toParleyError } from '#src/client/parley-error.ts';
 import { sentenceOf } from '../../kit/language.ts';
 import { useCalendar } from '../calendar-context.ts';
-import { keyOf, type OccurrencePlace } from '../state/occurrences.ts';
+import { keyOf, type OccurrencePlace } from '../state/occurrence.ts';
 import { readOpenEntry, type OpenEntry } from './open-entry.ts';
 
 export interface OpenedEntry {

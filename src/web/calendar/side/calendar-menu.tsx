@@ -4,7 +4,8 @@ import { Download, MoreVertical, Pencil, Share2, Upload } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { useCalendar } from '../calendar-context.ts';
-import { mayWrite, type Calendar } from '../state/calendar-list.ts';
+import { mayWrite } from '../state/calendar-list.ts';
+import type { Calendar } from '../state/occurrence.ts';
 
 export function CalendarMenu({ calendar }: { readonly calendar: Calendar }) {
   const { t } = useTranslation('calendar');

@@ -1,11 +1,11 @@
 /** The calendars that somebody has or is let into, which of them are shown, and in which colour. */
-import type { CalendarApi, CalendarReplyOf } from '#src/client/calendar-api.ts';
+import type { CalendarApi } from '#src/client/calendar-api.ts';
 import type { ParleyClient } from '#src/client/parley-client.ts';
 import { keep, readKept } from '../../account/kept-session.ts';
 import { sentenceOf } from '../../kit/language.ts';
 import { Observable } from '../../kit/observable.ts';
-
-export type Calendar = CalendarReplyOf<'readCalendar'>;
+import type { KeptDays } from './kept-days.ts';
+import type { Calendar } from './occurrence.ts';
 
 /** Calendars that are not shown here: what is new is shown. */
 const HIDDEN = 'parley.calendars.hidden';
@@ -16,6 +16,7 @@ const COLORS = ['#1864ab', '#2b8a3e', '#a61e4d', '#862e9c', '#b35c00', '#0b7285'
 export class CalendarList extends Observable {
   readonly api: CalendarApi;
   readonly #client: ParleyClient;
+  readonly #kept: KeptDays;
   readonly #hidden: Set<string>;
   #items: readonly Calendar[] = [];
   #shown: readonly Calendar[] = [];
@@ -24,9 +25,10 @@ export class CalendarList extends Observable {
   /** Answers overtake each other: only the one to the newest question counts. */
   #asked = 0;
 
-  constructor(client: ParleyClient, api: CalendarApi) {
+  constructor(client: ParleyClient, api: CalendarApi, days: KeptDays) {
     super();
     this.#client = client;
+    this.#kept = days;
     this.api = api;
     const kept = readKept(HIDDEN);
     this.#hidden = new Set(Array.isArray(kept) ? kept.filter((id): id is string => typeof id === 'string') : []);
@@ -71,6 +73,7 @@ export class CalendarList extends Observable {
 
   /** Follows the server from now on; the answer ends that. */
   start(): () => void {
+    void this.#showKept();
     void this.load();
     const off = [
       this.#client.on('caught-up', () => void this.load()),
@@ -92,9 +95,19 @@ export class CalendarList extends Observable {
       this.#items = items.filter(({ kinds }) => kinds.includes('event')).toSorted(byRank);
       this.#isLoaded = true;
       this.#refused = undefined;
+      void this.#kept.keepList(this.#items);
     } catch (thrown) {
       if (asked === this.#asked) this.#refused = sentenceOf(thrown);
     }
+    this.#settle();
+  }
+
+  /** Until the server has answered, the calendars of the last visit. */
+  async #showKept(): Promise<void> {
+    const kept = await this.#kept.list();
+    if (kept === undefined || this.#isLoaded) return;
+    this.#items = kept;
+    this.#isLoaded = true;
     this.#settle();
   }
 

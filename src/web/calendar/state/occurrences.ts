@@ -1,31 +1,14 @@
 /** What is in the shown calendars while the days are shown that the person looks at; each calendar is read by itself. */
-import type { CalendarReplyOf } from '#src/client/calendar-api.ts';
 import type { ParleyClient } from '#src/client/parley-client.ts';
 import { toParleyError } from '#src/client/parley-error.ts';
 import { sentenceOf } from '../../kit/language.ts';
 import { Observable } from '../../kit/observable.ts';
 import type { CalendarList } from './calendar-list.ts';
-
-export type Occurrence = CalendarReplyOf<'readRange'>['items'][number] & { readonly calendar_id: string };
-
-/** Names one occurrence of one entry in one calendar. */
-export interface OccurrencePlace {
-  readonly calendar_id: string;
-  readonly entry_id: string;
-  readonly recurrence_id?: string | undefined;
-}
-
-export function keyOf({ calendar_id: calendar, entry_id: entry, recurrence_id: id = '' }: OccurrencePlace): string {
-  return `${calendar}/${entry}/${id}`;
-}
-
-/** From and to, as instants of RFC 3339. */
-interface Span {
-  readonly from: string;
-  readonly to: string;
-}
+import type { KeptDays } from './kept-days.ts';
+import type { Occurrence, OccurrencePlace, Span } from './occurrence.ts';
 
 interface Read {
+  readonly span: Span;
   readonly items: readonly Occurrence[];
   readonly isCut: boolean;
 }
@@ -33,6 +16,7 @@ interface Read {
 export class Occurrences extends Observable {
   readonly #client: ParleyClient;
   readonly #list: CalendarList;
+  readonly #kept: KeptDays;
   readonly #read = new Map<string, Read>();
   /** The newest question about each calendar, which ends with the answer to it. */
   readonly #asked = new Map<string, Promise<void>>();
@@ -43,10 +27,11 @@ export class Occurrences extends Observable {
   #items: readonly Occurrence[] = [];
   #refused: string | undefined;
 
-  constructor(client: ParleyClient, list: CalendarList) {
+  constructor(client: ParleyClient, list: CalendarList, kept: KeptDays) {
     super();
     this.#client = client;
     this.#list = list;
+    this.#kept = kept;
   }
 
   get items(): readonly Occurrence[] {
@@ -128,21 +113,35 @@ export class Occurrences extends Observable {
 
   async #answer(calendar: string, span: Span, isNewest: () => boolean): Promise<void> {
     this.#reading.add(calendar);
+    const isWanted = () => isNewest() && this.#read.get(calendar)?.span !== span;
+    if (this.#read.get(calendar)?.span !== span) void this.#showKept(calendar, span, isWanted);
     try {
       const answer = await this.#list.api.call('readRange', { params: { calendar }, query: { ...span } });
       if (!isNewest()) return;
       const items = answer.items.map((item) => ({ ...item, calendar_id: calendar }));
-      this.#read.set(calendar, { items, isCut: answer.is_cut });
+      this.#read.set(calendar, { span, items, isCut: answer.is_cut });
+      void this.#kept.keep(calendar, span, items);
       this.#refused = undefined;
     } catch (thrown) {
       if (!isNewest()) return;
       // Somebody shares it no longer, or it is deleted.
       if (toParleyError(thrown).code === 'calendar_not_found') void this.#list.load();
       else this.#refused = sentenceOf(thrown);
+      // Without a network the days are shown as they were read last.
+      if (toParleyError(thrown).status === 0) await this.#showKept(calendar, span, isWanted);
+      if (!isNewest()) return;
       // Asked once more with the next look at the list, and when the socket is back.
       this.#asked.delete(calendar);
     }
     this.#reading.delete(calendar);
+    this.#settle();
+  }
+
+  /** Shows what an earlier visit, or an earlier look at these days, read of them. */
+  async #showKept(calendar: string, span: Span, isWanted: () => boolean): Promise<void> {
+    const items = await this.#kept.read(calendar, span);
+    if (items === undefined || !isWanted()) return;
+    this.#read.set(calendar, { span, items, isCut: false });
     this.#settle();
   }
 

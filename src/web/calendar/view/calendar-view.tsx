@@ -24,7 +24,7 @@ import { useCalendar, type CalendarContextValue } from '../calendar-context.ts';
 import { newForm } from '../entry/entry-form.ts';
 import { ScopeQuestion } from '../entry/scope-question.tsx';
 import { colorOf, inkOn, mayWrite } from '../state/calendar-list.ts';
-import { keyOf, type Occurrence } from '../state/occurrences.ts';
+import { keyOf, type Occurrence } from '../state/occurrence.ts';
 import { addDays, addMinutes, firstDayOf, wallOf } from '../time.ts';
 import { CalendarToolbar } from './calendar-toolbar.tsx';
 import { EventWords } from './event-words.tsx';

@@ -3,7 +3,7 @@ import type { EventDisplayInfo } from '@fullcalendar/react';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { currentLocale } from '../../kit/language.ts';
 import { useCalendar } from '../calendar-context.ts';
-import type { Occurrence } from '../state/occurrences.ts';
+import type { Occurrence } from '../state/occurrence.ts';
 import { clockWords, spanWords, type Span } from '../time.ts';
 
 /** Less than this has one line. */

@@ -7,7 +7,7 @@ import type { CalendarContextValue } from '../calendar-context.ts';
 import { moveEntry } from '../entry/entry-changes.ts';
 import { readOpenEntry, type OpenEntry } from '../entry/open-entry.ts';
 import { formOf, scopesOf, type EntryForm, type Scope } from '../entry/entry-form.ts';
-import type { Occurrence } from '../state/occurrences.ts';
+import type { Occurrence } from '../state/occurrence.ts';
 import { addDays, wallOf } from '../time.ts';
 
 interface Asked {

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useName } from '../state/people.ts';
 import { keep, readKept } from '../../account/kept-session.ts';
-import { lineOf } from '../conversation-words.ts';
+import { useLine } from '../conversation-words.ts';
 import { useChat } from '../chat-context.ts';
 import { useMay, useOpenConversation, type Aim } from '../conversation/open-conversation.ts';
 import { EmojiButton } from '../emoji/emoji-button.tsx';
@@ -138,7 +138,7 @@ function AimLine({ aim, onClose }: { readonly aim: Aim; readonly onClose: () => 
   const { t } = useTranslation();
   const { people } = useChat();
   const name = useName(people, aim.message.sender);
-  const line = lineOf(aim.message, t);
+  const line = useLine(aim.message, t);
   return (
     <Group gap="xs" wrap="nowrap" className="parley-aim">
       <Text size="sm" truncate flex={1}>

@@ -12,7 +12,8 @@ export function useSpokenMessages({ id }: ChatConversation): void {
     () =>
       client.on('message.new', ({ conv, data }) => {
         if (conv !== id || data.sender === me) return;
-        spoken.say(t('message.spoken', { name: people.nameOf(data.sender), line: lineOf(data, t) }));
+        const nameOf = (user: string) => people.nameOf(user);
+        spoken.say(t('message.spoken', { name: nameOf(data.sender), line: lineOf(data, t, nameOf) }));
       }),
     [client, id, me, people, spoken, t],
   );

@@ -80,7 +80,8 @@ export class StayingAtEnd {
     const isTheirs = beginAt === undefined || this.#hasMoved;
     if (isThere && isAtHead && isTheirs && !this.#isMoving()) this.#isStaying = true;
     this.#hold();
-    this.#wasThere = this.#isThere();
+    // The end of what was read of a longer history is no end that carries anybody along.
+    this.#wasThere = isAtHead && this.#isThere();
     return isThere || this.#isStaying;
   }
 

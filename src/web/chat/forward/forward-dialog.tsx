@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
-import { lineOf, titleOf, useTitle } from '../conversation-words.ts';
+import { titleOf, useLine, useTitle } from '../conversation-words.ts';
 import { ConversationAvatar } from '../people/conversation-avatar.tsx';
 import type { InboxRow } from '../state/inbox.ts';
 
@@ -23,6 +23,7 @@ export function ForwardDialog({ message, onClose }: ForwardDialogProps) {
   const chat = useChat();
   const rows = useObserved(chat.inbox, () => chat.inbox.rows);
   const [query, setQuery] = useState('');
+  const line = useLine(message, t);
   const wanted = query.trim().toLocaleLowerCase();
   const found = rows.filter(
     ({ conversation }) =>
@@ -32,7 +33,7 @@ export function ForwardDialog({ message, onClose }: ForwardDialogProps) {
     <Modal opened onClose={onClose} title={t('forward.title')} closeButtonProps={{ 'aria-label': t('app.close') }}>
       <Stack gap="sm">
         <Text size="sm" c="dimmed" lineClamp={3} className="parley-quote">
-          {lineOf(message, t)}
+          {line}
         </Text>
         <TextInput
           data-autofocus

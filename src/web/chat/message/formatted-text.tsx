@@ -11,11 +11,9 @@ import { CodeBlock } from '../code/code-block.tsx';
 import { drawsCustomEmoji, withCustomEmoji } from '../emoji/custom-emoji.tsx';
 import { useName } from '../state/people.ts';
 import { useChat } from '../chat-context.ts';
+import { fillPlaces, PLACE, withPlaces } from './mention-places.ts';
 import { webAddress } from './web-address.ts';
 
-/** Stand where a mention was, so that formatting never takes one apart; a text’s own ones are taken out before. */
-const [OPEN, CLOSE] = ['\ue000', '\ue001'];
-const PLACES = /\ue000(\d+)\ue001/u;
 /** A list in a list in a quote: beyond this what is inside is text. */
 const DEPTH_MAX = 12;
 
@@ -67,17 +65,6 @@ function lexed(text: string): readonly Token[] {
   } catch {
     return [{ type: 'text', raw: text, text }];
   }
-}
-
-function withPlaces(text: string, mentions: readonly Mention[]): string {
-  const bare = (part: string) => part.replaceAll(/[\ue000\ue001]/gu, '');
-  let at = 0;
-  let placed = '';
-  for (const [index, { offset, length }] of mentions.entries()) {
-    placed += `${bare(text.slice(at, offset))}${OPEN}${index}${CLOSE}`;
-    at = offset + length;
-  }
-  return placed + bare(text.slice(at));
 }
 
 function drawAll(tokens: readonly Token[], drawing: Drawing, depth: number): ReactNode[] {
@@ -170,15 +157,12 @@ function DrawnLink({ token, drawing, depth }: DrawnProps & { readonly token: Tok
 
 /** The text with the mentions as they were written: nobody is mentioned inside code. */
 function plain(text: string, { mentions, source }: Drawing): string {
-  return text.replaceAll(new RegExp(PLACES, 'gu'), (_, index: string) => {
-    const mention = mentions[Number(index)];
-    return mention === undefined ? '' : source.slice(mention.offset, mention.offset + mention.length);
-  });
+  return fillPlaces(text, mentions, ({ offset, length }) => source.slice(offset, offset + length));
 }
 
 function withMentions(text: string, { mentions }: Drawing, hasEmoji = false): ReactNode {
   const worded = (part: string) => (hasEmoji ? withCustomEmoji(part) : part);
-  const parts = text.split(PLACES);
+  const parts = text.split(PLACE);
   if (parts.length === 1) return worded(text);
   return parts.map((part, index) => {
     const mention = index % 2 === 1 ? mentions[Number(part)] : undefined;

@@ -8,7 +8,7 @@ import type { ChatMessage } from '#src/client/conversations/records.ts';
 import type { Words } from '../../kit/language.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
-import { dayOf, fileOf, lineOf, momentOf, outcomeOf, timeOf } from '../conversation-words.ts';
+import { dayOf, fileOf, momentOf, outcomeOf, timeOf, useLine } from '../conversation-words.ts';
 import { useOpenConversation } from '../conversation/open-conversation.ts';
 import { UserAvatar } from '../people/conversation-avatar.tsx';
 import { useName } from '../state/people.ts';
@@ -154,9 +154,9 @@ function Content({ message, isGone, t }: ContentProps) {
         <FormattedText text={message.body} mentions={message.mentions} />
       )}
       {file === undefined && typeof message.body !== 'string' && (
-        <Suspense fallback={<p className="parley-quiet-line">{lineOf(message, t)}</p>}>
+        <Suspense fallback={<QuietLine message={message} t={t} />}>
           {outcome === undefined ? (
-            <p className="parley-quiet-line">{lineOf(message, t)}</p>
+            <QuietLine message={message} t={t} />
           ) : (
             <CallLine message={message} outcome={outcome} />
           )}
@@ -172,6 +172,10 @@ function Content({ message, isGone, t }: ContentProps) {
   );
 }
 
+function QuietLine({ message, t }: { readonly message: ChatMessage; readonly t: Words }) {
+  return <p className="parley-quiet-line">{useLine(message, t)}</p>;
+}
+
 function Forwarded({ user, t }: { readonly user: string; readonly t: Words }) {
   const { people } = useChat();
   return <p className="parley-note">{t('message.forwarded', { name: useName(people, user) })}</p>;
@@ -184,13 +188,14 @@ function Quoted({ seq, t }: { readonly seq: number; readonly t: Words }) {
   const held = useObserved(timeline, () => timeline.state.messages[seq - (timeline.state.messages[0]?.seq ?? 0)]);
   const sender = held?.sender;
   const name = useObserved(people, () => (sender === undefined ? '' : people.nameOf(sender)));
+  const line = useLine(held, t);
   return (
     <button type="button" className="parley-plain-button parley-quote" onClick={() => jumpTo(seq)}>
       {held === undefined ? (
         t('message.earlier')
       ) : (
         <bdi>
-          <b>{name}</b> {lineOf(held, t)}
+          <b>{name}</b> {line}
         </bdi>
       )}
     </button>

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { ChatMessage } from '#src/client/conversations/records.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
-import { lineOf, momentOf } from '../conversation-words.ts';
+import { useLine, momentOf } from '../conversation-words.ts';
 import { useMay, useOpenConversation } from '../conversation/open-conversation.ts';
 import { UserAvatar } from '../people/conversation-avatar.tsx';
 import { useName } from '../state/people.ts';
@@ -42,6 +42,7 @@ function PinnedMessage({ message }: { readonly message: ChatMessage }) {
   const { complain, jumpTo, pins } = useOpenConversation();
   const may = useMay();
   const name = useName(people, message.sender);
+  const line = useLine(message, t);
   return (
     <Group component="li" wrap="nowrap" gap={4} className="parley-row">
       <UnstyledButton className="parley-pinned" onClick={() => jumpTo(message.seq)}>
@@ -51,7 +52,7 @@ function PinnedMessage({ message }: { readonly message: ChatMessage }) {
             <bdi>{name}</bdi>
           </Text>
           <Text size="sm" lineClamp={3} className="parley-text">
-            {lineOf(message, t)}
+            {line}
           </Text>
           <Text size="xs" c="dimmed">
             {momentOf(message.createdAt)}

@@ -6,7 +6,7 @@ import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
-import { lineOf, shortTime, useTitle } from '../conversation-words.ts';
+import { shortTime, useLine, useTitle } from '../conversation-words.ts';
 import { ConversationAvatar } from '../people/conversation-avatar.tsx';
 import type { InboxRow } from '../state/inbox.ts';
 
@@ -73,10 +73,10 @@ function LastLine({ isOpen, row: { conversation, draft, lastMessage } }: LastLin
   const typists = useObserved(typing, () => typing.in(conversation.id));
   const sender = lastMessage?.sender ?? '';
   const name = useObserved(people, () => (sender === '' ? '' : people.nameOf(sender)));
+  const line = useLine(lastMessage, t);
   if (typists.length > 0) return <>{t(typists.length === 1 ? 'typing.one' : 'typing.some')}</>;
   if (draft !== undefined && !isOpen) return <>{t('list.draft', { text: draft.slice(0, 80) })}</>;
   if (lastMessage === undefined) return <>{t('list.nothingSaid')}</>;
-  const line = lineOf(lastMessage, t);
   if (sender === me) return <>{t('list.you', { line })}</>;
   return <bdi>{conversation.kind === 'room' ? `${name}: ${line}` : line}</bdi>;
 }

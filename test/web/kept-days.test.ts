@@ -1,0 +1,209 @@
+/** Days that somebody looked at are there at the next visit: at once, without a network, and none once they sign out. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { EntryView } from '#src/protocol/calendars/calendars.ts';
+import { call, defaultCalendar, makeEntry } from '#test/calendar/service/calling.ts';
+import { startServer, type Person, type TestServer } from '#test/support/server.ts';
+import { until } from '#test/support/waiting.ts';
+import { signIn } from './app-page.ts';
+import { CHROMIUM, People } from './browser.ts';
+import { buildApp } from './built-app.ts';
+
+/** As src/web/calendar/state/kept-days.ts has them, which runs in a browser alone. */
+const [DAYS, SPANS_KEPT_MAX, OCCURRENCES_KEPT_MAX] = ['parley.kept days ulla', 60, 2_000] as const;
+/** A Monday far from today, so that no test meets the end of a week. */
+const [MONDAY, TUESDAY, NEXT_TUESDAY] = ['2027-03-08', '2027-03-09', '2027-03-16'] as const;
+
+let server: TestServer;
+before(async () => {
+  buildApp();
+  server = await startServer();
+});
+after(async () => await server?.stop());
+
+describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on this machine' }, () => {
+  let people: People;
+  let page: Page;
+  let ulla: Person;
+  let calendar: string;
+
+  const eventOf = (title: string) => page.locator('.parley-event', { hasText: title });
+  const enter = async (title: string, day: string) =>
+    await makeEntry(server, ulla, calendar, { title, start_at: `${day}T10:00:00Z`, end_at: `${day}T11:00:00Z` });
+  const change = async (method: 'DELETE' | 'PATCH', { id }: EntryView, form?: object) => {
+    const path = `/v1/calendars/${calendar}/entries/${id}`;
+    assert.ok((await call(server, ulla, method, path, form)).status < 300);
+  };
+  const kept = async () =>
+    await page.evaluate(async (name) => {
+      if (!(await caches.has(name))) return undefined;
+      const store = await caches.open(name);
+      const all = await Promise.all(
+        (await store.keys()).map(async (one) => [one.url, await store.match(one)] as const),
+      );
+      return await Promise.all(all.map(async ([url, one]) => `${decodeURIComponent(url)} ${await one?.text()}`));
+    }, DAYS);
+  const untilKept = async (title: string) =>
+    await until(async () => (await kept())?.at(-1)?.includes(title) === true, `“${title}” to be kept`);
+  const goTo = async (day: string) => {
+    await page.getByLabel('Go to a day').fill(day);
+    await page.getByRole('heading', { level: 1, name: /Mar.*2027/ }).waitFor();
+  };
+  const look = async (key: 'a' | 'w', view: string) => {
+    await page.getByRole('heading', { level: 1 }).click();
+    await page.keyboard.press(key);
+    await page.locator(`[data-view="${view}"]`).waitFor();
+  };
+  const reload = async () => {
+    await page.reload();
+    await page.getByRole('button', { name: 'New event' }).waitFor();
+    await goTo(MONDAY);
+  };
+
+  before(async () => {
+    ({ ulla } = await server.people('ulla'));
+    calendar = (await defaultCalendar(server, ulla)).id;
+    people = await People.start({ whole: true });
+    page = await people.person({ timezoneId: 'Etc/GMT-1' });
+    await signIn(server, page, 'ulla');
+    await page.evaluate(async () => await navigator.serviceWorker.ready.then(() => undefined));
+    // From now on the worker keeps the files of what is opened.
+    await page.reload();
+    await page.getByRole('link', { name: 'Calendar', exact: true }).click();
+    await page.getByRole('button', { name: 'New event' }).waitFor();
+    await goTo(MONDAY);
+  });
+  after(async () => {
+    assert.deepEqual(people.complaints, []);
+    await people.stop();
+  });
+
+  test('without a network the days are as they were, and with one as they are', async () => {
+    const [tide, boat] = [await enter('Tide tables', TUESDAY), await enter('Boat to paint', TUESDAY)];
+    await eventOf('Boat to paint').waitFor();
+    await untilKept('Boat to paint');
+    await page.context().setOffline(true);
+    await reload();
+    await eventOf('Boat to paint').waitFor();
+    await eventOf('Tide tables').waitFor();
+    await page.getByRole('complementary', { name: 'Calendars' }).getByText(/./).first().waitFor();
+    await change('DELETE', boat);
+    await page.context().setOffline(false);
+    await eventOf('Boat to paint').waitFor({ state: 'detached' });
+    await eventOf('Tide tables').waitFor();
+    await change('DELETE', tide);
+    await eventOf('Tide tables').waitFor({ state: 'detached' });
+  });
+
+  test('what was moved is where it was seen last, and not twice', async () => {
+    const regatta = await enter('Regatta', TUESDAY);
+    await eventOf('Regatta').waitFor();
+    await untilKept('Regatta');
+    await look('a', 'agenda');
+    await change('PATCH', regatta, { start_at: `${NEXT_TUESDAY}T10:00:00Z`, end_at: `${NEXT_TUESDAY}T11:00:00Z` });
+    await until(async () => (await kept())?.at(-1)?.includes(NEXT_TUESDAY) === true, 'the other day to be kept');
+    await page.context().setOffline(true);
+    await reload();
+    await eventOf('Regatta').waitFor();
+    assert.equal(await eventOf('Regatta').count(), 1);
+    await look('w', 'timeGridWeek');
+    await eventOf('Regatta').waitFor({ state: 'detached' });
+    await page.keyboard.press('j');
+    await eventOf('Regatta').waitFor();
+    await page.context().setOffline(false);
+    await change('DELETE', regatta);
+    await eventOf('Regatta').waitFor({ state: 'detached' });
+    await page.keyboard.press('k');
+  });
+
+  test('the days are there before the server has answered', async () => {
+    const made = await enter('Early tide', TUESDAY);
+    await eventOf('Early tide').waitFor();
+    await untilKept('Early tide');
+    const answer = Promise.withResolvers<void>();
+    await page.route(/\/v1\/calendars/u, async (route) => {
+      await answer.promise;
+      await route.continue();
+    });
+    await reload();
+    await eventOf('Early tide').waitFor();
+    // So are those of a week that one comes back to.
+    await page.getByRole('heading', { level: 1 }).click();
+    await page.keyboard.press('j');
+    await eventOf('Early tide').waitFor({ state: 'detached' });
+    await page.keyboard.press('k');
+    await eventOf('Early tide').waitFor();
+    answer.resolve();
+    await page.unrouteAll({ behavior: 'wait' });
+    await change('DELETE', made);
+    await eventOf('Early tide').waitFor({ state: 'detached' });
+  });
+
+  test('the days of a calendar that is shared no longer are forgotten', async () => {
+    const { vera } = await server.people('vera');
+    const { id } = await defaultCalendar(server, vera);
+    const share = `/v1/calendars/${id}/shares/ulla`;
+    const times = { start_at: `${TUESDAY}T12:00:00Z`, end_at: `${TUESDAY}T13:00:00Z` };
+    await makeEntry(server, vera, id, { title: 'Vera’s own', ...times });
+    assert.ok((await call(server, vera, 'PUT', share, { access: 'read' })).status < 300);
+    await eventOf('Vera’s own').waitFor();
+    await until(async () => (await kept())?.some((one) => one.includes('Vera’s own')) === true, 'the days to be kept');
+    assert.ok((await call(server, vera, 'DELETE', share)).status < 300);
+    await eventOf('Vera’s own').waitFor({ state: 'detached' });
+    await until(
+      async () => (await kept())?.every((one) => !one.includes('Vera’s own')) === true,
+      'the days to be forgotten',
+    );
+  });
+
+  test('so many spans are kept, and none with more than so many entries', async () => {
+    await page.evaluate(
+      async ([name, most]) => {
+        const store = await caches.open(name);
+        for (let at = 0; at < most; at += 1) await store.put(`kept/other-${at}`, new Response('[]'));
+      },
+      [DAYS, SPANS_KEPT_MAX] as const,
+    );
+    const last = await enter('The last one', TUESDAY);
+    await eventOf('The last one').waitFor();
+    await untilKept('The last one');
+    const [oldest] = await until(async () => {
+      const all = (await kept()) ?? [];
+      return all.length === SPANS_KEPT_MAX && all;
+    }, 'the oldest span to be forgotten');
+    assert.ok(oldest?.includes('/other-1 '), oldest);
+    for (const count of [OCCURRENCES_KEPT_MAX, OCCURRENCES_KEPT_MAX + 1]) {
+      const answered = Promise.withResolvers<void>();
+      await page.route(/\/entries\?/u, async (route) => {
+        const response = await route.fetch();
+        const body = (await response.json()) as { items: object[] };
+        const far = { ...body.items[0], start_at: '2020-01-01T10:00:00Z', end_at: '2020-01-01T11:00:00Z' };
+        const items = Array.from({ length: count }, (_, at) => ({
+          ...far,
+          entry_id: `far-${at}`,
+          title: `Far ${count}`,
+        }));
+        await route.fulfill({ response, json: { ...body, items } });
+        answered.resolve();
+      });
+      const counted = ((await kept()) ?? []).length;
+      await change('PATCH', last, { title: `The last one, ${count}` });
+      await answered.promise;
+      await page.unrouteAll({ behavior: 'wait' });
+      if (count > OCCURRENCES_KEPT_MAX)
+        await until(async () => ((await kept()) ?? []).length === counted - 1, 'the span to be forgotten');
+      else await untilKept(`Far ${count}`);
+    }
+  });
+
+  test('nothing of it stays once somebody signs out', async () => {
+    await page.evaluate(() => {
+      location.hash = '#/settings';
+    });
+    await page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
+    await page.getByLabel('Username').waitFor();
+    const names = async () => await page.evaluate(async () => (await caches.keys()).join());
+    await until(async () => !(await names()).includes('parley.kept'), 'what was kept to be forgotten');
+  });
+});
