@@ -147,6 +147,13 @@ describe('the app in Chromium', { skip: CHROMIUM === undefined && 'no Chromium o
     );
     const sum = sizes.reduce((total, size) => total + size, 0);
     assert.ok(sum > 100_000 && sum <= 320_000, `${sum} bytes of ${names.length} files`);
+    // The large ones say to V8 that all of their functions are called.
+    const large = names.filter((_, index) => (sizes[index] ?? 0) > 50_000);
+    const starts = await Promise.all(large.map(async (name) => (await (await fetch(name)).text()).slice(0, 29)));
+    assert.deepEqual(
+      starts,
+      Array.from({ length: 2 }, () => '//# allFunctionsCalledOnLoad\n'),
+    );
   });
 
   test('two people find each other, talk, and see that they are read', async () => {
