@@ -73,6 +73,7 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
   limits?: Limiter | CountRequest,
 ): void {
   const count = limits === undefined || typeof limits === 'function' ? limits : countByRoute(limits);
+  const roundRobin = typeof limits === 'function' ? undefined : limits?.roundRobin;
   const users = new WeakMap<FastifyRequest, string>();
   for (const [name, route] of Object.entries<Route>(routes)) {
     const handle = handlers[name as keyof Routes];
@@ -94,7 +95,11 @@ export function addClientRoutes<Routes extends Readonly<Record<string, Route>>>(
         if (route.auth === 'session') await count?.(user, route, name);
         users.set(request, user);
       },
-      preValidation: async (request) => checkPresence(route, request.body),
+      preValidation: async (request, reply) => {
+        // From when all of it is here: whoever sends slowly is in nobody's way.
+        if (route.auth === 'none') roundRobin?.enterUntilClosed(reply.raw);
+        checkPresence(route, request.body);
+      },
       handler: async (request, reply) => {
         const answer = await handle({
           user: users.get(request) ?? '',

@@ -5,10 +5,11 @@
  *
  *     turn 1  [eve: ●] [ben: ●]      turn 2  [eve: ●]      turn 3  [eve: ●] [cleo: ●]
  */
+import type { ServerResponse } from 'node:http';
 
 /**
- * How many times as long as a turn took those rest who have more to do than one thing, while somebody waits for the
- * core with work of another thread: they take a quarter of it then.
+ * How many times as long as a turn took those rest who have more to do than one thing, while somebody signs in
+ * or waits for the core with work of another thread: they take a quarter of it then.
  */
 export const REST_TIMES = 3;
 /** No rest is longer: that of a slice and what came beside it. */
@@ -20,12 +21,22 @@ export class RoundRobin {
   /** Work that waits for a later turn, by person: no more than they have open requests, which were counted before they came here. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isPressed: () => boolean = () => false;
+  /** Requests of people who are on their way in. */
+  #entering = 0;
   #isArmed = false;
   #began = 0;
 
   /** Says when the core is wanted for something that a person waits for: whoever has more to do than one thing rests then. */
   restWhile(isPressed: () => boolean): void {
     this.#isPressed = isPressed;
+  }
+
+  /** Somebody is on their way in until `answer` is closed, which takes some ten turns: whoever has more to do than one thing rests then. */
+  enterUntilClosed(answer: Pick<ServerResponse, 'once'>): void {
+    this.#entering += 1;
+    answer.once('close', () => {
+      this.#entering -= 1;
+    });
   }
 
   /** Begins a piece of work of somebody: at once, or in a later turn where one of theirs has begun in this one or waits. */
@@ -51,7 +62,7 @@ export class RoundRobin {
   }
 
   #end(): void {
-    if (this.#waiting.size === 0 || !this.#isPressed()) return this.#turn();
+    if (this.#waiting.size === 0 || (this.#entering === 0 && !this.#isPressed())) return this.#turn();
     const rest = Math.min(REST_TIMES * (performance.now() - this.#began), REST_MILLIS_MAX);
     setTimeout(() => this.#turn(), rest);
   }

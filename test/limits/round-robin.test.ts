@@ -1,12 +1,19 @@
 /** Turns of a thread: how much of one person begins in each, and when whoever has more to do than one thing rests. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
+import fastify from 'fastify';
 import { TimeSlicer } from '#src/calendar/time-slicer.ts';
 import { WorkBudgets } from '#src/calendar/work-budget.ts';
 import { REST_MILLIS_MAX, REST_TIMES, RoundRobin } from '#src/limits/round-robin.ts';
+import { addClientRoutes } from '#src/http/client-routes.ts';
+import { makeLimiterMemory } from '#src/limits/bucket-table.ts';
+import { Limiter } from '#src/limits/limiter.ts';
+import { makePolicies } from '#src/limits/policies.ts';
+import { SESSION_ROUTES } from '#src/protocol/routes.ts';
 import { startServer, type Person } from '#test/support/server.ts';
 
 /** Notes who began, in the order in which they did. */
@@ -106,6 +113,45 @@ test('while somebody waits for the core, whoever has more to do than one thing r
     assert.deepEqual(begun, ['eve', 'ben', 'eve']);
     t.mock.timers.tick(0);
   }
+});
+
+test('they rest until everybody who is on their way in has their answer, or is gone', async (t) => {
+  const { roundRobin, work } = still(t);
+  const { begin, begun } = noted(roundRobin);
+  const answers = [new EventEmitter(), new EventEmitter()];
+  for (const answer of answers) roundRobin.enterUntilClosed(answer as ServerResponse);
+  for (const answer of [undefined, ...answers]) {
+    answer?.emit('close');
+    begun.length = 0;
+    begin('eve');
+    begin('eve');
+    work(5);
+    t.mock.timers.tick(0);
+    await settled();
+    assert.deepEqual(begun, answer === answers[1] ? ['eve', 'eve'] : ['eve']);
+    t.mock.timers.tick(REST_TIMES * 5);
+    await settled();
+    assert.deepEqual(begun, ['eve', 'eve']);
+    t.mock.timers.tick(REST_TIMES * 5);
+  }
+});
+
+test('on their way in is whoever asks without a session, from when all of their request is here', async (t) => {
+  const limiter = new Limiter(
+    makeLimiterMemory(),
+    makePolicies({ rateLimits: 1, loginAttemptsPerMinute: 10, recoveriesPerMinute: 10 }),
+  );
+  const entered = t.mock.method(limiter.roundRobin, 'enterUntilClosed');
+  const app = fastify();
+  t.after(async () => await app.close());
+  app.setValidatorCompiler(() => (value) => ({ value }));
+  app.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  const { login, logout } = SESSION_ROUTES;
+  const answer = () => ({ status: 200, body: {} });
+  addClientRoutes(app, { login, logout }, { login: answer, logout: answer }, () => 'eve', limiter);
+  for (const { path } of [login, logout])
+    assert.equal((await app.inject({ method: 'POST', url: path, payload: {} })).statusCode, 200);
+  assert.equal(entered.mock.callCount(), 1);
 });
 
 test('nobody rests who has one thing to do, nor anybody while no one waits for the core', async (t) => {
