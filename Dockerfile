@@ -39,4 +39,4 @@ EXPOSE 8080 8081 8082
 # The messaging port opens last, and its answer comes from all threads. Whose certificate it is does not matter on loopback.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "const tls = process.env.PARLEY_TLS_CERTIFICATE_FILE !== undefined; require(tls ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.PARLEY_MESSAGING_PORT ?? 8081, path: '/healthz', rejectUnauthorized: false }, (reply) => process.exit(reply.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
-CMD ["node", "src/main.ts"]
+CMD ["node", "src/cli/start.ts"]

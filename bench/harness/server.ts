@@ -1,4 +1,4 @@
-/** Parley as a subject: the real server, `src/main.ts`, in a child process over a folder made for the run. */
+/** Parley as a subject: the real server, as `npm start` runs it, in a child process over a folder made for the run. */
 import { spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { programOf } from '#test/support/program.ts';
 import { plainEnvironment, spawnNode } from './pinning.ts';
 import { endProcess, readyLine, type Person, type Subject, type World, type WorldSize } from './subject.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url);
+const START = new URL('../../src/cli/start.ts', import.meta.url);
 const CLI = new URL('../../src/cli/parley.ts', import.meta.url);
 
 const seeded = z.object({
@@ -116,7 +116,7 @@ export class Server implements Subject {
 
   /** Starts the process over the folder as it is, again after `down`. Answers when it says that it is ready. */
   async up(): Promise<void> {
-    const child = spawnNode(MAIN, [], {
+    const child = spawnNode(START, [], {
       cores: this.#settings.cores,
       environment: environmentOf(this.#folder, this.#settings),
     });

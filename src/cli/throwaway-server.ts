@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 /** The program that `npm start` runs. */
-const MAIN = join(import.meta.dirname, '..', 'main.ts');
+const START = join(import.meta.dirname, 'start.ts');
 /** How long a start or a stop may take before the demo gives up. A start takes about a second. */
 const PATIENCE_MILLIS = 10_000;
 
@@ -40,7 +40,7 @@ export class ThrowawayServer {
 
   /** Starts the process, after a stop on the ports it had before. */
   async start(): Promise<void> {
-    const child = spawn(process.execPath, [MAIN], { env: this.#environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [START], { env: this.#environment(), stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;
     const { promise, resolve, reject } = Promise.withResolvers<ServerUrls>();
     const late = setTimeout(() => reject(new Error('The server did not become ready.')), PATIENCE_MILLIS);

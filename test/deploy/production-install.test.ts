@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { engineOptions } from '#src/cli/engine-options.ts';
 import { deadline } from '#test/support/waiting.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -37,7 +38,7 @@ test('the server runs with the packages of npm ci --omit=dev alone', async (t) =
     cpSync(join(ROOT, path), join(folder, 'app', path), { recursive: true });
   }
   const ports = { PARLEY_COORDINATOR_PORT: '0', PARLEY_MESSAGING_PORT: '0', PARLEY_CALENDAR_PORT: '0' };
-  const child = spawn(process.execPath, ['src/main.ts'], {
+  const child = spawn(process.execPath, ['src/cli/start.ts'], {
     cwd: join(folder, 'app'),
     env: { PARLEY_DATA: join(folder, 'data'), PARLEY_LANE_SIZE: '1', ...ports },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -51,6 +52,9 @@ test('the server runs with the packages of npm ci --omit=dev alone', async (t) =
   assert.equal(typeof ready, 'string', `the server ended with ${String(ready)}: ${said}`);
   const { event, coordinator } = JSON.parse(ready as string) as { event: string; coordinator: string };
   assert.equal(event, 'ready');
+  const words = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').split('\0');
+  assert.deepEqual(words.slice(1, -2), engineOptions(availableParallelism()));
+  assert.match(words.at(-2) ?? '', /src\/main\.ts$/);
   const health = (await (await fetch(`${coordinator}/healthz`)).json()) as { status: string };
   assert.equal(health.status, 'ok');
   // No build of the app is among them: the plain page says so.

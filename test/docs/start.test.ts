@@ -41,7 +41,7 @@ test('npm start runs a server from the sources, and SIGTERM ends it', async (t) 
     });
   }
   const { calendar, coordinator, messaging } = await deadline(ready.promise, START_MILLIS, 'the server');
-  assert.ok(said.includes('> node src/main.ts'), said.join('\n'));
+  assert.ok(said.includes('> node src/cli/start.ts'), said.join('\n'));
   for (const url of [coordinator, messaging, calendar]) assert.equal((await fetch(`${url}/healthz`)).status, 200);
   process.kill(group, 'SIGTERM');
   await deadline(gone, START_MILLIS, 'the server to end');
