@@ -14,6 +14,9 @@ const HEADLESS_SHELL = findHeadlessShell();
 /** On a machine under load a page draws late; what is waited for comes, or the test is wrong. */
 export const PAGE_PATIENCE_MILLIS = 60_000;
 
+/** Lines of the network say nothing of the page: a request that was refused, a socket that was tried without a connection. */
+export const OF_NETWORK = /^Failed to load resource|ERR_INTERNET_DISCONNECTED|^WebSocket connection/;
+
 export const WIDE = { width: 1440, height: 900 };
 export const NARROW = { width: 390, height: 844 };
 
@@ -53,10 +56,7 @@ export class People {
     const page = await context.newPage();
     page.on('pageerror', (error) => this.complaints.push(String(error)));
     page.on('console', (message) => {
-      // A refused request is a line of the network, which says nothing of the page.
-      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
-        this.complaints.push(message.text());
-      }
+      if (message.type() === 'error' && !OF_NETWORK.test(message.text())) this.complaints.push(message.text());
     });
     return page;
   }

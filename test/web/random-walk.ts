@@ -7,7 +7,7 @@ import type { ElementHandle, Page } from 'playwright-core';
 import sharp from 'sharp';
 import type { SeededRandom } from '#test/support/random.ts';
 import { until } from '#test/support/waiting.ts';
-import { NARROW, WIDE } from './browser.ts';
+import { NARROW, OF_NETWORK, WIDE } from './browser.ts';
 
 /** What people type: plain, formatted, in other scripts and directions, unseen, far too long, and what no field wants. */
 const TYPED = [
@@ -156,9 +156,7 @@ export class RandomWalk {
     page.on('pageerror', (error) => this.#fault(walker, `exception: ${error.stack ?? error.message}`));
     page.on('console', (message) => {
       const text = message.text();
-      // Lines of the network say nothing of the page; who walks is offline now and then.
-      const isOfNetwork = /^Failed to load resource|ERR_INTERNET_DISCONNECTED|^WebSocket connection/.test(text);
-      if (message.type() === 'error' && !isOfNetwork) this.#fault(walker, `console: ${text}`);
+      if (message.type() === 'error' && !OF_NETWORK.test(text)) this.#fault(walker, `console: ${text}`);
     });
     page.on('response', (response) => {
       const path = new URL(response.url()).pathname;
