@@ -26,9 +26,15 @@ export interface XmlElement {
 
 interface Building extends XmlElement {
   children: Building[];
-  attributes: Map<string, string>;
   text: string;
 }
+
+/**
+ * What most elements of a long document have, which is one of thousands of hrefs: no attributes, no children and the name of the one
+ * before. What is made for each of them is copied by each collection of young garbage while the document is read.
+ */
+const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
+const NO_CHILDREN: Building[] = [];
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const utf16le = new TextDecoder('utf-16le', { fatal: true });
@@ -101,6 +107,7 @@ function textOfDocument(bytes: Uint8Array): string {
 function makeParser(): { readonly parser: SaxesParser<{ xmlns: true }>; readonly rootOf: () => XmlElement } {
   const parser = new SaxesParser({ xmlns: true as const, position: false });
   const open: Building[] = [];
+  const names = new Map<string, XmlName>();
   let root: Building | undefined;
   let elements = 0;
   let attributes = 0;
@@ -128,8 +135,12 @@ function makeParser(): { readonly parser: SaxesParser<{ xmlns: true }>; readonly
     if (attributes > XML_ATTRIBUTES_MAX) throw refusal(`An element may have ${XML_ATTRIBUTES_MAX} attributes.`);
   });
   parser.on('opentag', (tag) => {
-    const element = elementOf(tag);
-    open.at(-1)?.children.push(element);
+    const element = elementOf(tag, names);
+    const parent = open.at(-1);
+    if (parent !== undefined) {
+      if (parent.children === NO_CHILDREN) parent.children = [];
+      parent.children.push(element);
+    }
     root ??= element;
     open.push(element);
   });
@@ -166,13 +177,16 @@ function hasDoctype(text: string): boolean {
   }
 }
 
-function elementOf(tag: SaxesTagNS): Building {
-  const attributes = new Map<string, string>();
+function elementOf(tag: SaxesTagNS, names: Map<string, XmlName>): Building {
+  let attributes: Map<string, string> | undefined;
   for (const { uri, prefix, local, value } of Object.values(tag.attributes)) {
-    if (uri === '') attributes.set(local, value);
-    else if (prefix === 'xml') attributes.set(`xml:${local}`, value);
+    const key = uri === '' ? local : prefix === 'xml' ? `xml:${local}` : undefined;
+    if (key !== undefined) (attributes ??= new Map()).set(key, value);
   }
-  return { name: nameOf(tag.uri, tag.local), attributes, children: [], text: '' };
+  const written = nameOf(tag.uri, tag.local);
+  let name = names.get(written);
+  if (name === undefined) names.set(written, (name = written));
+  return { name, attributes: attributes ?? NO_ATTRIBUTES, children: NO_CHILDREN, text: '' };
 }
 
 function decode(bytes: Uint8Array): string {
