@@ -64,6 +64,8 @@ const PRESS_MILLIS = 1_500;
 const TRIES = 12;
 /** Longer than the line that somebody writes stays without another letter, and a draft until it is kept. */
 const RESTING_MILLIS = 7_000;
+/** As the languages of those who walk have it. */
+const HANG_UP = /^(?:Hang up|Завершить звонок)$/;
 /** Steps that are told with a fault. */
 const TOLD_STEPS = 15;
 
@@ -126,6 +128,14 @@ export class RandomWalk {
 
   /** What the list says is what it says when the page is loaded again: nothing of it waited for that. */
   async compareLists(): Promise<void> {
+    for (const { page } of this.#walkers) {
+      const hangUp = page.getByRole('button', { name: HANG_UP });
+      // A call that somebody is in covers all else.
+      await until(async () => {
+        await hangUp.evaluateAll((found) => (found as HTMLElement[])[0]?.click());
+        return (await page.locator('.parley-panes[inert]').count()) === 0;
+      }, 'the end of a call');
+    }
     for (const walker of this.#walkers) {
       const { page } = walker;
       const search = page.locator('nav input[type=search], input[aria-keyshortcuts="Control+K"]').first();
