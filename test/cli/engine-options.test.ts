@@ -13,5 +13,6 @@ test('the engine has one helper thread for four cores, one at least and four at 
 
 test('an operator who says how many has as many', () => {
   assert.deepEqual(engineOptions(8, '--max-old-space-size=4096 --v8-pool-size=6'), []);
+  assert.deepEqual(engineOptions(8, '--v8_pool_size=6'), []);
   assert.deepEqual(engineOptions(8, '--max-old-space-size=4096'), ['--v8-pool-size=2']);
 });

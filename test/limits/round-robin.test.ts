@@ -152,6 +152,9 @@ test('on their way in is whoever asks without a session, from when all of their 
   for (const { path } of [login, logout])
     assert.equal((await app.inject({ method: 'POST', url: path, payload: {} })).statusCode, 200);
   assert.equal(entered.mock.callCount(), 1);
+  const headers = { 'content-type': 'application/json' };
+  assert.equal((await app.inject({ method: 'POST', url: login.path, headers, payload: '{' })).statusCode, 400);
+  assert.equal(entered.mock.callCount(), 1, 'of a request that never came whole');
 });
 
 test('nobody rests who has one thing to do, nor anybody while no one waits for the core', async (t) => {
