@@ -533,7 +533,7 @@ export class ParleyClient {
     this.#rights.doubt();
     this.directory.forget();
     // What was kept is taken up first: the walk says what changed since.
-    void this.#kept.restored.then(() => {
+    void this.#kept.settled().then(() => {
       if (this.#socket.isOpen) this.#catchUp.run();
     });
     this.#outbox.resume();

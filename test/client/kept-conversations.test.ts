@@ -3,10 +3,15 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { ClientOptions } from '#src/client/client-context.ts';
 import { KEPT_CAUGHT_UP_MAX } from '#src/client/conversations/catch-up.ts';
-import { KEPT_MESSAGES_MAX, KEPT_WITH_MESSAGES_MAX } from '#src/client/conversations/kept-conversations.ts';
+import {
+  KEPT_MESSAGES_MAX,
+  KEPT_WITH_MESSAGES_MAX,
+  LOAD_MILLIS_MAX,
+} from '#src/client/conversations/kept-conversations.ts';
 import { ParleyClient } from '#src/client/parley-client.ts';
 import { until } from './condition.ts';
 import { hear, inboxItem, inboxOf, optionsFor, scriptInbox, signInTo } from './connected-client.ts';
+import { ManualTimers } from './manual-timers.ts';
 import { MemoryStore } from './memory-store.ts';
 import { CONV, wireChange, wireChanges, wireConversation, wireMessage, wirePost } from './samples.ts';
 import { refusal, ScriptedServer, sessionOf } from './scripted-server.ts';
@@ -282,6 +287,36 @@ test('what was not taken up, since the store did not answer in time, is replaced
   assert.deepEqual(walks(), [null]);
   await client.keep();
   assert.deepEqual([...store.mirrors.keys()], [CONV]);
+});
+
+test('SOC-11 without a connection a slow store is waited for, and what it has is there', async () => {
+  await firstVisit(1);
+  const answered = Promise.withResolvers<void>();
+  store.load = async () => {
+    await answered.promise;
+    return await MemoryStore.prototype.load.call(store);
+  };
+  server.refuseHandshake = () => 503;
+  const timers = new ManualTimers();
+  const client = comeBack({ timers });
+  await timers.pass(30 * LOAD_MILLIS_MAX);
+  assert.equal(client.conversations.size, 0);
+  answered.resolve();
+  await client.restored();
+  assert.deepEqual(textsOf(client), ['text 1']);
+});
+
+test('a walk waits for a store that does not answer as long as is stated, from the opening of the socket on', async () => {
+  await firstVisit(1);
+  store.load = async () => await new Promise(() => undefined);
+  const timers = new ManualTimers();
+  const client = comeBack({ timers });
+  await until('the socket is open', () => client.isConnected);
+  await timers.pass(LOAD_MILLIS_MAX - 1);
+  assert.deepEqual(walks(), []);
+  await timers.pass(1);
+  await until('the walk has begun', () => walks().length === 1);
+  await client.restored();
 });
 
 test('whoever is asked into a room that has messages knows how many, and that they were before', async () => {

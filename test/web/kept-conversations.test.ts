@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
+import type { KeptMirror } from '#src/client/conversations/conversation-mirror.ts';
 import { say, start } from '#test/messaging/conversing.ts';
 import { startServer, type Person, type TestServer } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
@@ -50,6 +51,14 @@ async function untilKept(page: Page, words: string): Promise<void> {
   await until(async () => (await kept(page)).includes(words), `“${words}” to be kept`);
 }
 
+/** Waits for a message itself: what the list shows of the newest one is kept without opening its conversation, and earlier. */
+async function untilMessageKept(page: Page, words: string): Promise<void> {
+  await until(async () => {
+    const mirrors = JSON.parse(await kept(page)) as readonly KeptMirror[];
+    return JSON.stringify(mirrors.map(({ messages }) => messages)).includes(words);
+  }, `the message “${words}” to be kept`);
+}
+
 /** Waits for the service worker, which has the app's files without a network. */
 async function untilInstalled(page: Page): Promise<void> {
   await page.evaluate(async () => {
@@ -78,7 +87,7 @@ describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there
     await openRow(page, 'Garden');
     await messageOf(page, 'the first words').waitFor();
     await send(page, 'Garden', 'the second words');
-    await untilKept(page, 'the second words');
+    await untilMessageKept(page, 'the second words');
     await page.context().setOffline(true);
     await page.reload();
     await messageOf(page, 'the first words').waitFor();
@@ -92,6 +101,31 @@ describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there
     const texts = async () => (await shown.allTextContents()).join(' ');
     await until(async () => /first.*second.*missed.*train/s.test(await texts()), 'all of them in order');
     assert.equal(await shown.count(), 4);
+  });
+
+  test('SOC-11 without a network, what a slow device has later than it knows that is shown', async () => {
+    const { page } = await inRoom('vera', 'yann', 'Library');
+    await openRow(page, 'Library');
+    await messageOf(page, 'the first words').waitFor();
+    await untilMessageKept(page, 'the first words');
+    await page.context().setOffline(true);
+    // Reading from the disk ends when the test says so.
+    await page.addInitScript(() => {
+      const ended = new Promise<void>((resolve) => Object.assign(globalThis, { endReading: resolve }));
+      const { prototype } = IDBObjectStore;
+      const getAll: unknown = Reflect.get(prototype, 'getAll');
+      prototype.getAll = function readLate(this: IDBObjectStore) {
+        const request = Reflect.apply(getAll as () => IDBRequest, this, []);
+        const listen = request.addEventListener.bind(request);
+        request.addEventListener = (type: string, listener: (event: Event) => void) =>
+          listen(type, (event) => void ended.then(() => listener(event)));
+        return request;
+      };
+    });
+    await page.reload();
+    await page.getByText('No connection.').waitFor();
+    await page.evaluate(() => (globalThis as unknown as { endReading: () => void }).endReading());
+    await messageOf(page, 'the first words').waitFor();
   });
 
   test('the list of the last visit is there before the server has said a word, and is put right by what it says', async () => {
@@ -215,6 +249,14 @@ describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there
     await page.getByRole('navigation').getByText('between us').waitFor();
     await untilKept(page, chat);
     assert.ok(!(await kept(page)).includes('between us'));
+    // So there are none without a network; they come with it, by themselves.
+    await untilInstalled(page);
+    await page.context().setOffline(true);
+    await page.goto(`${server.coordinator}/#/c/${chat}`);
+    await page.reload();
+    await page.getByText('The server could not be reached.').waitFor();
+    await page.context().setOffline(false);
+    await messageOf(page, 'between us').waitFor();
   });
 
   test('NAM-01 people are called what they were called at the last visit, until the directory says otherwise', async () => {
@@ -304,7 +346,7 @@ describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there
     const [directory] = await Promise.all([page.waitForResponse(/\/v1\/directory\?/), page.reload()]);
     await directory.finished();
     await face.waitFor();
-    await untilKept(page, 'the first words');
+    await untilMessageKept(page, 'the first words');
     await page.context().setOffline(true);
     await page.reload();
     await face.waitFor();

@@ -19,8 +19,8 @@ export const KEPT_MESSAGES_MAX = 50;
 export const KEPT_WITH_MESSAGES_MAX = 100;
 /** How often what changed is saved. */
 const SAVE_MILLIS = 3_000;
-/** How long the first walk waits for what was kept; what comes later is left out. */
-const LOAD_MILLIS = 2_000;
+/** How long the first walk waits for what was kept; what comes later is left out. Without a socket nothing waits for it. */
+export const LOAD_MILLIS_MAX = 2_000;
 
 /** What changed since it was saved last. */
 export interface KeptChanges {
@@ -65,6 +65,7 @@ export class KeptConversations {
   readonly #options: KeptConversationsOptions;
   /** Fulfilled when what was kept is there, or is not waited for any more. */
   readonly restored: Promise<void>;
+  readonly #givenUp = Promise.withResolvers<undefined>();
   /** Versions that were saved, by conversation, and whether with messages. */
   readonly #saved = new Map<string, { readonly version: number; readonly withMessages: boolean }>();
   #savedSync: string | undefined;
@@ -79,6 +80,13 @@ export class KeptConversations {
     if (options.store !== undefined) this.#again();
   }
 
+  /** What a walk begins with: fulfilled as `restored` is, which is after LOAD_MILLIS_MAX from here on at the latest. */
+  async settled(): Promise<void> {
+    const cancel = this.#options.timers.after(LOAD_MILLIS_MAX, () => this.#givenUp.resolve(undefined));
+    await this.restored;
+    cancel();
+  }
+
   /** Saves what changed, now: the page may be gone in a moment. */
   async save(): Promise<void> {
     if (this.#isOver) return;
@@ -91,6 +99,7 @@ export class KeptConversations {
   /** Stops saving; what was saved stays. */
   close(): void {
     this.#isOver = true;
+    this.#givenUp.resolve(undefined);
     this.#cancel();
   }
 
@@ -102,11 +111,9 @@ export class KeptConversations {
   }
 
   async #restore(store: ConversationStore): Promise<void> {
-    const { catchUp, conversations, onTrouble, timers } = this.#options;
-    const { promise: isLate, resolve } = Promise.withResolvers<undefined>();
-    const cancel = timers.after(LOAD_MILLIS, () => resolve(undefined));
+    const { catchUp, conversations, onTrouble } = this.#options;
     try {
-      const kept = await Promise.race([store.load(), isLate]);
+      const kept = await Promise.race([store.load(), this.#givenUp.promise]);
       if (kept === undefined || this.#isOver) return;
       for (const one of kept.mirrors.filter((found) => isKept(found))) {
         const mirror = ConversationMirror.ofKept(one);
@@ -119,8 +126,6 @@ export class KeptConversations {
       // A visit without it is a first visit.
       this.#isOver = true;
       onTrouble(thrown);
-    } finally {
-      cancel();
     }
   }
 

@@ -74,6 +74,8 @@ export function ConversationScreen({ conv, at }: ConversationScreenProps) {
     };
     // The screen is made anew for another conversation.
   }, [timeline]);
+  // What could not be read without a network comes by itself once there is one.
+  useEffect(() => (failure === undefined ? undefined : client.on('caught-up', open)), [client, failure]);
   if (failure !== undefined && generation === 0) {
     return (
       <EmptyState icon={<CircleAlert size={48} />} title={sentenceOf(failure)}>

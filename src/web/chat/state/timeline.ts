@@ -80,11 +80,26 @@ export class Timeline extends Observable {
   /** Begins at a message, or at the newest one, or at the first unread one where there is one. @throws ParleyError */
   async open(at?: number): Promise<void> {
     // Of one that the list has, its counts are here: its messages need not wait for what else is read of it.
-    if (this.#client.conversations.get(this.conv)?.conversation === undefined) await this.#client.open(this.conv);
-    else this.refresh();
+    if (this.#isKnown) this.refresh();
+    else await this.#learn();
     if (at === undefined) return await this.#beginAtUnread();
     this.#state = { ...this.#state, unreadFrom: this.#firstUnread() };
     await this.goTo(at);
+  }
+
+  get #isKnown(): boolean {
+    return this.#client.conversations.get(this.conv)?.conversation !== undefined;
+  }
+
+  /** Reads its record. Without a network what was kept of it will do, which a slow device has later than it knows that. */
+  async #learn(): Promise<void> {
+    try {
+      await this.#client.open(this.conv);
+    } catch (thrown) {
+      if (toParleyError(thrown).status !== 0) throw thrown;
+      await this.#client.restored();
+      if (!this.#isKnown) throw thrown;
+    }
   }
 
   /**
