@@ -169,18 +169,22 @@ function editLast({ me }: Chat, { aimAt, timeline }: OpenConversation, may: Retu
 /** The text of the field: a draft that is picked up where it was left, or the message that is edited. */
 function useDraftText(chat: Chat, conv: string, aim: Aim | undefined, root: number | undefined) {
   const field = useRef<HTMLTextAreaElement>(null);
-  const kept = () => (root === undefined ? (chat.drafts.kept(conv) ?? chat.inbox.rowOf(conv)?.draft ?? '') : '');
-  const [text, setText] = useState(kept);
+  const draft = useObserved(chat.drafts, () => (root === undefined ? chat.drafts.textOf(conv) : ''));
+  const [text, setText] = useState(draft);
   const edited = aim?.kind === 'edit' ? aim.message : undefined;
   const wasEditing = useRef(false);
   // Whoever takes a message up and types on at once types into it.
   useLayoutEffect(() => {
     if (edited !== undefined) setText(typeof edited.body === 'string' ? edited.body : '');
-    else if (wasEditing.current) setText(kept());
+    else if (wasEditing.current) setText(draft);
     wasEditing.current = edited !== undefined;
     // A touch keyboard that comes up by itself hides half of what one came to read.
     if (aim !== undefined || matchMedia('(hover: hover)').matches) field.current?.focus();
   }, [aim, edited]);
+  // Another tab or device wrote there, or sent it.
+  useLayoutEffect(() => {
+    if (root === undefined && edited === undefined) setText(draft);
+  }, [draft]);
   return { field, text, setText };
 }
 

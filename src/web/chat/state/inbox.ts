@@ -44,6 +44,10 @@ export class Inbox extends Observable {
   #sync: string | undefined;
   #walking: Promise<void> = Promise.resolve();
   #isWalkAhead = false;
+  /** When this device last changed a draft: what a walk says that began before it is older. In `performance.now()`. */
+  readonly #draftedAt = new Map<string, number>();
+  /** Told what the server says is left unsent somewhere; undefined for nothing. */
+  onDraft: (conv: string, text: string | undefined) => void = () => undefined;
 
   constructor(client: ParleyClient) {
     super();
@@ -64,7 +68,10 @@ export class Inbox extends Observable {
     client.on('receipt', redrawSoon);
     client.on('inbox', () => this.#walkSoon());
     client.on('caught-up', () => this.#walkSoon());
-    client.on('draft', ({ data }) => this.#change(data.conversation_id, { draft: data.body ?? undefined }));
+    client.on('draft', ({ data: { body, conversation_id: conv } }) => {
+      this.#change(conv, { draft: body ?? undefined });
+      this.onDraft(conv, body ?? undefined);
+    });
     client.on('membership', ({ rev }) => {
       if (rev === undefined) void this.#readInvitations();
       redraw();
@@ -107,6 +114,7 @@ export class Inbox extends Observable {
 
   /** What this device left unsent there; undefined for nothing. */
   draft(conv: string, text: string | undefined): void {
+    this.#draftedAt.set(conv, performance.now());
     this.#change(conv, { draft: text });
   }
 
@@ -171,12 +179,13 @@ export class Inbox extends Observable {
 
   /** Reads what changed since the last walk; a walk that fails is made again after the next reconnect. */
   async #walk(): Promise<void> {
+    const begun = performance.now();
     let after = this.#sync;
     let sync: string | undefined;
     for (;;) {
       const page = await this.#client.inbox(after === undefined ? {} : { after });
       sync ??= page.sync;
-      for (const item of page.items) this.#take(item);
+      for (const item of page.items) this.#take(item, begun);
       if (page.next === null) break;
       after = page.next;
     }
@@ -186,17 +195,21 @@ export class Inbox extends Observable {
     this.#redraw();
   }
 
-  #take(item: InboxEntry | { gone: string }): void {
+  #take(item: InboxEntry | { gone: string }, begun: number): void {
     if ('gone' in item) {
       this.#own.delete(item.gone);
       return;
     }
-    const { conversation, mentions, isFavourite, category, mutedUntil, draft, lastMessage } = item;
+    const { conversation, mentions, isFavourite, category, mutedUntil, lastMessage } = item;
+    const { id } = conversation;
+    const isOlder = (this.#draftedAt.get(id) ?? -Infinity) >= begun;
+    const draft = isOlder ? this.#own.get(id)?.draft : item.draft;
     const optional = {
       ...(draft === undefined ? {} : { draft }),
       ...(lastMessage === undefined ? {} : { lastMessage }),
     };
-    this.#own.set(conversation.id, { mentions, isFavourite, category, mutedUntil, ...optional });
+    this.#own.set(id, { mentions, isFavourite, category, mutedUntil, ...optional });
+    if (!isOlder) this.onDraft(id, draft);
   }
 
   async #readInvitations(): Promise<void> {
