@@ -12,6 +12,7 @@ import { buildApp } from './built-app.ts';
 
 /** As src/web/calendar/state/kept-days.ts has them, which runs in a browser alone. */
 const [DAYS, SPANS_KEPT_MAX, OCCURRENCES_KEPT_MAX] = ['parley.kept days ulla', 60, 2_000] as const;
+const [ENTRIES, ENTRIES_KEPT_MAX] = ['parley.kept entries ulla', 200] as const;
 /** A Monday far from today, so that no test meets the end of a week. */
 const [MONDAY, TUESDAY, NEXT_TUESDAY] = ['2027-03-08', '2027-03-09', '2027-03-16'] as const;
 
@@ -35,7 +36,7 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
     const path = `/v1/calendars/${calendar}/entries/${id}`;
     assert.ok((await call(server, ulla, method, path, form)).status < 300);
   };
-  const kept = async () =>
+  const kept = async (store: string = DAYS) =>
     await page.evaluate(async (name) => {
       if (!(await caches.has(name))) return undefined;
       const store = await caches.open(name);
@@ -43,7 +44,7 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
         (await store.keys()).map(async (one) => [one.url, await store.match(one)] as const),
       );
       return await Promise.all(all.map(async ([url, one]) => `${decodeURIComponent(url)} ${await one?.text()}`));
-    }, DAYS);
+    }, store);
   const untilKept = async (title: string) =>
     await until(async () => (await kept())?.at(-1)?.includes(title) === true, `“${title}” to be kept`);
   const goTo = async (day: string) => {
@@ -122,6 +123,67 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
     await page.keyboard.press('k');
   });
 
+  test('without a network, an event that was opened says all that it did, and any other when and where it is', async () => {
+    const hours = (from: number) => ({
+      start_at: `${TUESDAY}T${from}:00:00Z`,
+      end_at: `${TUESDAY}T${from + 1}:00:00Z`,
+    });
+    const place = { location: 'Pier 4', description: 'Bring the tide tables' };
+    const opened = await makeEntry(server, ulla, calendar, { title: 'Survey', ...hours(10), ...place });
+    const other = await makeEntry(server, ulla, calendar, { title: 'Never opened', ...hours(14), ...place });
+    const dialog = page.getByRole('dialog');
+    const look = async (title: string) => {
+      await eventOf(title).click();
+      await dialog.getByText('Pier 4').waitFor();
+    };
+    const close = async () => {
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await eventOf('Never opened').waitFor();
+    // One more than are kept, of which the oldest goes.
+    await page.evaluate(
+      async ([name, most]) => {
+        const store = await caches.open(name);
+        for (let at = 0; at < most; at += 1) await store.put(`kept/other-${at}`, new Response('{}'));
+      },
+      [ENTRIES, ENTRIES_KEPT_MAX] as const,
+    );
+    await look('Survey');
+    const [oldest] = await until(async () => {
+      const all = (await kept(ENTRIES)) ?? [];
+      return all.length === ENTRIES_KEPT_MAX && all.at(-1)?.includes('Survey') === true && all;
+    }, 'the event to be kept');
+    assert.ok(oldest?.includes('/other-1 '), oldest);
+    await close();
+    await untilKept('Never opened');
+    await page.context().setOffline(true);
+    await reload();
+    await look('Survey');
+    await dialog.getByText('Bring the tide tables').waitFor();
+    await dialog.getByText('this is what it said when you last opened it').waitFor();
+    await close();
+    await look('Never opened');
+    await dialog.getByText('what else it says is not here').waitFor();
+    await dialog.getByText(/15:00–16:00|3:00/u).waitFor();
+    assert.equal(await dialog.getByText('Bring the tide tables').count(), 0);
+    // With a connection it is read, by itself, and what was kept is as it is now.
+    await page.context().setOffline(false);
+    await dialog.getByText('Bring the tide tables').waitFor();
+    await dialog.getByText('No connection').waitFor({ state: 'detached' });
+    await close();
+    await look('Survey');
+    await change('DELETE', opened);
+    await dialog.getByText('This event is not there any more.').waitFor();
+    await until(
+      async () => (await kept(ENTRIES))?.every((one) => !one.includes('Survey')) === true,
+      'a deleted event to be forgotten',
+    );
+    await close();
+    await change('DELETE', other);
+    await eventOf('Never opened').waitFor({ state: 'detached' });
+  });
+
   test('the days are there before the server has answered', async () => {
     const made = await enter('Early tide', TUESDAY);
     await eventOf('Early tide').waitFor();
@@ -156,14 +218,16 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
     const times = { start_at: `${TUESDAY}T12:00:00Z`, end_at: `${TUESDAY}T13:00:00Z` };
     await makeEntry(server, vera, id, { title: 'Vera’s own', ...times });
     assert.ok((await call(server, vera, 'PUT', share, { access: 'read' })).status < 300);
-    await eventOf('Vera’s own').waitFor();
-    await until(async () => (await kept())?.some((one) => one.includes('Vera’s own')) === true, 'the days to be kept');
+    await eventOf('Vera’s own').click();
+    await page.getByRole('dialog').getByText('Vera’s own').waitFor();
+    const isIn = async (store: string) => (await kept(store))?.some((one) => one.includes('Vera’s own')) === true;
+    await until(async () => await isIn(ENTRIES), 'the event to be kept');
+    await page.keyboard.press('Escape');
+    await until(async () => await isIn(DAYS), 'the days to be kept');
     assert.ok((await call(server, vera, 'DELETE', share)).status < 300);
     await eventOf('Vera’s own').waitFor({ state: 'detached' });
-    await until(
-      async () => (await kept())?.every((one) => !one.includes('Vera’s own')) === true,
-      'the days to be forgotten',
-    );
+    await until(async () => !(await isIn(DAYS)), 'the days to be forgotten');
+    await until(async () => !(await isIn(ENTRIES)), 'the event to be forgotten');
   });
 
   test('so many spans are kept, and none with more than so many entries', async () => {

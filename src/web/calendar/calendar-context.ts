@@ -26,6 +26,8 @@ export interface CalendarState {
   readonly occurrences: Occurrences;
   readonly invitations: Invitations;
   readonly notices: Notices;
+  /** What this browser has for a time without a network. */
+  readonly kept: KeptDays;
   /** Follows the server; the answer ends that. */
   start(): () => void;
 }
@@ -44,6 +46,7 @@ export function makeCalendarState(client: ParleyClient): CalendarState {
     api,
     ...parts,
     notices: new Notices(),
+    kept,
     start: () => {
       const ends = Object.values(parts).map((part) => part.start());
       return () => ends.forEach((end) => end());

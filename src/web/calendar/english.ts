@@ -73,6 +73,8 @@ export const CALENDAR_ENGLISH = {
   'details.people_one': '{{count}} guest',
   'details.people_other': '{{count}} guests',
   'details.gone': 'This event is not there any more.',
+  'details.glance': 'No connection: what else it says is not here.',
+  'details.earlier': 'No connection: this is what it said when you last opened it.',
   'details.inZone': '{{when}} in {{zone}}',
   'details.private': 'Private',
   'details.confidential': 'Others see the time alone',

@@ -79,6 +79,8 @@ export const CALENDAR_RUSSIAN = {
   'details.people_many': '{{count}} гостей',
   'details.people_other': '{{count}} гостя',
   'details.gone': 'Этого события больше нет.',
+  'details.glance': 'Нет соединения: остального здесь пока нет.',
+  'details.earlier': 'Нет соединения: таким событие было, когда вы открывали его в последний раз.',
   'details.inZone': '{{when}}, пояс {{zone}}',
   'details.private': 'Личное',
   'details.confidential': 'Другие видят только время',

@@ -23,7 +23,7 @@ import { useObserved } from '../../kit/observable.ts';
 import { useCalendar } from '../calendar-context.ts';
 import { linkOfMeeting } from '../../meetings/meeting-address.ts';
 import { mayWrite } from '../state/calendar-list.ts';
-import type { OccurrencePlace } from '../state/occurrence.ts';
+import type { Occurrence, OccurrencePlace } from '../state/occurrence.ts';
 import { spanWords } from '../time.ts';
 import { AnswerButtons } from './answer-buttons.tsx';
 import { DeleteQuestion } from './delete-question.tsx';
@@ -37,8 +37,9 @@ import { useOpenEntry } from './use-open-entry.ts';
 export function EntryDetails({ place }: { readonly place: OccurrencePlace }) {
   const { t } = useTranslation('calendar');
   const { open: show } = useCalendar();
-  const { again, isGone, open, refused } = useOpenEntry(place);
-  const title = open === undefined ? t('details.title') : harmlessName(open.entry.title, t('untitled'));
+  const { again, glance, isEarlier, isGone, open, refused } = useOpenEntry(place);
+  const known = open?.entry ?? glance;
+  const title = known === undefined ? t('details.title') : harmlessName(known.title, t('untitled'));
   return (
     <Modal
       opened
@@ -47,14 +48,27 @@ export function EntryDetails({ place }: { readonly place: OccurrencePlace }) {
       closeButtonProps={{ 'aria-label': t('close') }}
       size="md"
     >
-      {isGone && <Alert color="orange">{t('details.gone')}</Alert>}
+      {isGone === true && <Alert color="orange">{t('details.gone')}</Alert>}
       {refused !== undefined && (
         <Alert color="red" role="alert">
           {refused}
         </Alert>
       )}
-      {open === undefined && !isGone && refused === undefined && <Loader aria-label={t('loading')} role="status" />}
-      {open !== undefined && !isGone && <Details open={open} onChanged={again} />}
+      {isEarlier === true && (
+        <Alert color="gray" mb="sm">
+          {open === undefined ? t('details.glance') : t('details.earlier')}
+        </Alert>
+      )}
+      {known === undefined && isGone !== true && refused === undefined && (
+        <Loader aria-label={t('loading')} role="status" />
+      )}
+      {open !== undefined && isGone !== true && <Details open={open} onChanged={again} />}
+      {glance !== undefined && (
+        <Stack gap="sm">
+          <When entry={glance} />
+          <Facts entry={glance} calendar={glance.calendar_id} />
+        </Stack>
+      )}
     </Modal>
   );
 }
@@ -69,8 +83,8 @@ function Details({ onChanged, open }: { readonly open: OpenEntry; readonly onCha
   const isAsked = isActing && entry.organizer?.user !== asked && entry.attendees.some(({ user }) => user === asked);
   return (
     <Stack gap="sm">
-      <When open={open} />
-      <Facts open={open} />
+      <When entry={entry} series={open.series} />
+      <Facts entry={entry} calendar={open.place.calendar_id} />
       <People entry={entry} />
       {isAsked && <AnswerButtons calendar={open.place.calendar_id} entry={entry} onAnswered={onChanged} />}
       {isAsked && entry.status !== 'cancelled' && <Propose open={open} />}
@@ -107,7 +121,7 @@ function Fact({ children, icon }: { readonly icon: ReactNode; readonly children:
   );
 }
 
-function When({ open: { entry, series } }: { readonly open: OpenEntry }) {
+function When({ entry, series }: { readonly entry: Entry | Occurrence; readonly series?: Entry }) {
   const { t } = useTranslation('calendar');
   const { zone } = useCalendar();
   const locale = currentLocale();
@@ -122,7 +136,7 @@ function When({ open: { entry, series } }: { readonly open: OpenEntry }) {
           </Text>
         )}
       </Fact>
-      {series.recurring && (
+      {series?.recurring === true && (
         <Fact icon={<Repeat2 size={18} />}>
           <Text>{repeatWords(series, zone, locale, t)}</Text>
         </Fact>
@@ -131,11 +145,11 @@ function When({ open: { entry, series } }: { readonly open: OpenEntry }) {
   );
 }
 
-function Facts({ open: { entry, place } }: { readonly open: OpenEntry }) {
+function Facts({ calendar: id, entry }: { readonly entry: Partial<Entry>; readonly calendar: string }) {
   const { t } = useTranslation('calendar');
   const { list } = useCalendar();
-  const { description = '', location = '', meeting, visibility } = entry;
-  const calendar = useObserved(list, () => list.byId(place.calendar_id));
+  const { description = '', location = '', meeting, reminders = [], visibility = 'public' } = entry;
+  const calendar = useObserved(list, () => list.byId(id));
   return (
     <>
       {meeting !== undefined && (
@@ -157,9 +171,9 @@ function Facts({ open: { entry, place } }: { readonly open: OpenEntry }) {
           </Text>
         </Fact>
       )}
-      {entry.reminders.length > 0 && (
+      {reminders.length > 0 && (
         <Fact icon={<Bell size={18} />}>
-          <Text>{reminderWords(entry.reminders, t).join(' · ')}</Text>
+          <Text>{reminderWords(reminders, t).join(' · ')}</Text>
         </Fact>
       )}
       {visibility !== 'public' && (

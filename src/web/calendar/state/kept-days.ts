@@ -1,6 +1,7 @@
-/** The calendars and the days that somebody looked at last, in this browser: there at once, and without a network. */
+/** The calendars, the days and the entries that somebody looked at last, in this browser: there at once, and without a network. */
+import type { CalendarReplyOf } from '#src/client/calendar-api.ts';
 import { KeptAnswers } from '../../account/kept-answers.ts';
-import { keyOf, type Calendar, type Occurrence, type Span } from './occurrence.ts';
+import { keyOf, type Calendar, type Occurrence, type OccurrencePlace, type Span } from './occurrence.ts';
 
 /** Of all calendars together, each span of each a kept one. Beyond it those go that were read longest ago. */
 export const SPANS_KEPT_MAX = 60;
@@ -8,27 +9,53 @@ export const SPANS_KEPT_MAX = 60;
 export const SPANS_KEPT_DAYS = 30;
 /** A span with more is not kept: writing it would be felt. */
 export const OCCURRENCES_KEPT_MAX = 2_000;
+/** Entries that were opened. Beyond it those go that were opened longest ago. */
+export const ENTRIES_KEPT_MAX = 200;
 const LIST = 'calendars';
+
+/** An entry or an occurrence, and the series that it is of. */
+export interface KeptEntry {
+  readonly entry: CalendarReplyOf<'readEntry'>;
+  readonly series: CalendarReplyOf<'readEntry'>;
+}
 
 export class KeptDays {
   readonly #lists: KeptAnswers;
   readonly #spans: KeptAnswers;
+  readonly #entries: KeptAnswers;
 
   constructor(owner: string) {
     this.#lists = new KeptAnswers({ name: 'calendars', owner, most: 1, days: SPANS_KEPT_DAYS });
     this.#spans = new KeptAnswers({ name: 'days', owner, most: SPANS_KEPT_MAX, days: SPANS_KEPT_DAYS });
+    this.#entries = new KeptAnswers({ name: 'entries', owner, most: ENTRIES_KEPT_MAX, days: SPANS_KEPT_DAYS });
   }
 
   async list(): Promise<readonly Calendar[] | undefined> {
     return (await (await this.#lists.read(LIST))?.json()) as readonly Calendar[] | undefined;
   }
 
-  /** Keeps the list, and forgets the days of what is not in it any more. */
+  /** Keeps the list, and forgets the days and the entries of what is not in it any more. */
   async keepList(calendars: readonly Calendar[]): Promise<void> {
     await this.#lists.keep(LIST, JSON.stringify(calendars));
     const ids = new Set(calendars.map(({ id }) => id));
-    const gone = (await this.#spans.keys()).filter((key) => !ids.has(partsOf(key).calendar));
-    await Promise.all(gone.map(async (key) => await this.#spans.forget(key)));
+    for (const answers of [this.#spans, this.#entries]) {
+      const gone = (await answers.keys()).filter((key) => !ids.has(partsOf(key).calendar));
+      await Promise.all(gone.map(async (key) => await answers.forget(key)));
+    }
+  }
+
+  /** An entry as it was when it was opened last; undefined where it never was. */
+  async entry(place: OccurrencePlace): Promise<KeptEntry | undefined> {
+    return (await (await this.#entries.read(entryKey(place)))?.json()) as KeptEntry | undefined;
+  }
+
+  async keepEntry(place: OccurrencePlace, { entry, series }: KeptEntry): Promise<void> {
+    await this.#entries.keep(entryKey(place), JSON.stringify({ entry, series }));
+  }
+
+  /** It is deleted. */
+  async forgetEntry(place: OccurrencePlace): Promise<void> {
+    await this.#entries.forget(entryKey(place));
   }
 
   /** What is known of a span of a calendar; undefined where nothing of it is. */
@@ -59,6 +86,10 @@ export class KeptDays {
     if (items.length > OCCURRENCES_KEPT_MAX) await this.#spans.forget(key);
     else await this.#spans.keep(key, JSON.stringify(items));
   }
+}
+
+function entryKey({ calendar_id: calendar, entry_id: entry, recurrence_id: id = '' }: OccurrencePlace): string {
+  return [calendar, entry, id].join(' ');
 }
 
 function partsOf(key: string): Span & { readonly calendar: string } {
