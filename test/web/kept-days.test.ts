@@ -36,7 +36,7 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
     const path = `/v1/calendars/${calendar}/entries/${id}`;
     assert.ok((await call(server, ulla, method, path, form)).status < 300);
   };
-  const kept = async (store: string = DAYS) =>
+  const kept = async (answers: string = DAYS) =>
     await page.evaluate(async (name) => {
       if (!(await caches.has(name))) return undefined;
       const store = await caches.open(name);
@@ -44,7 +44,7 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
         (await store.keys()).map(async (one) => [one.url, await store.match(one)] as const),
       );
       return await Promise.all(all.map(async ([url, one]) => `${decodeURIComponent(url)} ${await one?.text()}`));
-    }, store);
+    }, answers);
   const untilKept = async (title: string) =>
     await until(async () => (await kept())?.at(-1)?.includes(title) === true, `“${title}” to be kept`);
   const goTo = async (day: string) => {
@@ -132,7 +132,7 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
     const opened = await makeEntry(server, ulla, calendar, { title: 'Survey', ...hours(10), ...place });
     const other = await makeEntry(server, ulla, calendar, { title: 'Never opened', ...hours(14), ...place });
     const dialog = page.getByRole('dialog');
-    const look = async (title: string) => {
+    const openEvent = async (title: string) => {
       await eventOf(title).click();
       await dialog.getByText('Pier 4').waitFor();
     };
@@ -149,7 +149,7 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
       },
       [ENTRIES, ENTRIES_KEPT_MAX] as const,
     );
-    await look('Survey');
+    await openEvent('Survey');
     const [oldest] = await until(async () => {
       const all = (await kept(ENTRIES)) ?? [];
       return all.length === ENTRIES_KEPT_MAX && all.at(-1)?.includes('Survey') === true && all;
@@ -159,11 +159,11 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
     await untilKept('Never opened');
     await page.context().setOffline(true);
     await reload();
-    await look('Survey');
+    await openEvent('Survey');
     await dialog.getByText('Bring the tide tables').waitFor();
     await dialog.getByText('this is what it said when you last opened it').waitFor();
     await close();
-    await look('Never opened');
+    await openEvent('Never opened');
     await dialog.getByText('what else it says is not here').waitFor();
     await dialog.getByText(/15:00–16:00|3:00/u).waitFor();
     assert.equal(await dialog.getByText('Bring the tide tables').count(), 0);
@@ -172,7 +172,7 @@ describe('days that are kept', { skip: CHROMIUM === undefined && 'no Chromium on
     await dialog.getByText('Bring the tide tables').waitFor();
     await dialog.getByText('No connection').waitFor({ state: 'detached' });
     await close();
-    await look('Survey');
+    await openEvent('Survey');
     await change('DELETE', opened);
     await dialog.getByText('This event is not there any more.').waitFor();
     await until(
