@@ -5,6 +5,7 @@ import { readInstant, readUnixSeconds } from './instants.ts';
 import {
   type ChatConversation,
   type ChatMessage,
+  type InboxEntry,
   isRecord,
   readConversation,
   readMessage,
@@ -102,6 +103,8 @@ export interface LocalEvents {
   rights: { rights: AccountRights };
   /** A conversation appeared, or was read afresh: draw it anew from its mirror. */
   afresh: { conv: string };
+  /** What the inbox says of a conversation, the person's own state of it with it: told of each that changed, before `caught-up`. */
+  'inbox-entry': { entry: InboxEntry };
   /** A conversation is gone for this person. */
   gone: { conv: string };
   /** The person hides a conversation from their inbox now, on whatever device, or it is back there. */

@@ -126,6 +126,7 @@ export class ParleyClient {
       me: wire.user,
       announce: (event) => this.#announce(event),
       onAfresh: (conv) => emitter.emit('afresh', { conv }),
+      onEntry: (entry) => emitter.emit('inbox-entry', { entry }),
       onGone: (conv) => {
         this.#receipts.forget(conv);
         emitter.emit('gone', { conv });
@@ -514,8 +515,9 @@ export class ParleyClient {
     }
   }
 
-  /** Looks whether a socket that seems open has missed anything. */
+  /** Looks whether a socket that seems open has missed anything. The walk after its opening says that as well, and is let go on. */
   #doubt(): void {
+    if (!this.#isCaughtUp) return;
     this.#isDoubting = true;
     this.#catchUp.run();
   }

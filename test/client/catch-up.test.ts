@@ -138,6 +138,20 @@ test('SOC-11 a cursor that the server no longer takes leads to a whole walk, and
   assert.deepEqual([...client.conversations.keys()], ['c_other']);
 });
 
+test('SOC-11 what a walk reads of a conversation is told with the person’s own state of it, before it is caught up', async () => {
+  const { client } = await inRoom(() => [
+    { ...inboxItem({ rev: 3, head_seq: 3 }), draft: 'half a th', mention_count: 2 },
+  ]);
+  const told: unknown[] = [];
+  client.on('inbox-entry', ({ entry: { conversation, draft, mentions } }) =>
+    told.push([conversation.id, draft, mentions]),
+  );
+  client.on('caught-up', () => told.push('caught up'));
+  server.closeSockets(1001);
+  await until('it is caught up', () => told.includes('caught up'));
+  assert.deepEqual(told, [[CONV, 'half a th', 2], 'caught up']);
+});
+
 test('the inbox is walked page by page, and an interrupted catch-up is tried again', async () => {
   const pages: Record<string, object> = {
     '': { items: [inboxItem({ id: 'c_1' })], next: 'page-2', sync: 'first' },
@@ -243,4 +257,59 @@ test('waking finds out what a socket that only seems open has missed, and replac
   await until('it was told', () => heard.includes('new 4 at 4'));
   await until('there is another socket', () => server.handshakes.length === 2 && client.isConnected);
   await until('it walked again', () => walks === 3);
+});
+
+test('waking while the first walk is under way begins none, and takes the socket for no dead one', async () => {
+  const walk = Promise.withResolvers<void>();
+  let walks = 0;
+  scriptInbox(server, [inboxItem({ rev: 3, head_seq: 3 })], () => []);
+  const client = await signIn();
+  await client.caughtUp();
+  const heard = hear(client);
+  server.on('GET /v1/inbox', async () => {
+    walks += 1;
+    await walk.promise;
+    return inboxOf(inboxItem({ rev: 4, head_seq: 4 }));
+  });
+  server.on('GET /v1/conversations/:id/changes', () => ({ body: wireChanges([wirePost(4, 4)], { head_seq: 4 }) }));
+  server.closeSockets(1001);
+  await until('it walks again', () => walks === 1);
+  client.wake();
+  walk.resolve();
+  await client.caughtUp();
+  assert.deepEqual(heard, ['new 4 at 4']);
+  assert.deepEqual([walks, server.handshakes.length, client.isConnected], [1, 2, true]);
+});
+
+test('waking twice in a row finds out what waking once does', async () => {
+  const { client, heard } = await inRoom();
+  const second = Promise.withResolvers<void>();
+  const inbox = { body: { items: [], next: null, sync: 'sync-3' } };
+  let walks = 0;
+  server.on('GET /v1/inbox', async ({ query }) => {
+    walks += 1;
+    if (query.get('after') === 'page-2') await second.promise;
+    return walks === 1
+      ? { body: { items: [inboxItem({ rev: 4, head_seq: 4 })], next: 'page-2', sync: 'sync-3' } }
+      : inbox;
+  });
+  server.on('GET /v1/conversations/:id/changes', () => ({ body: wireChanges([wirePost(4, 4)], { head_seq: 4 }) }));
+  client.wake();
+  await until('the second page is asked for', () => walks === 2);
+  assert.deepEqual(heard, ['new 4 at 4']);
+  client.wake();
+  await until('there is another socket', () => server.handshakes.length === 2);
+  second.resolve();
+});
+
+test('a gap that was filled earlier says nothing of the socket that is doubted', async () => {
+  const { client, heard } = await inRoom();
+  const items = [wirePost(4, 4), wirePost(5, 5)];
+  server.on('GET /v1/conversations/:id/changes', () => ({ body: wireChanges(items, { head_seq: 5 }) }));
+  server.send(items[1]);
+  await until('both were told', () => heard.includes('new 5 at 5'));
+  client.on('caught-up', () => heard.push('caught up'));
+  client.wake();
+  await until('it looked', () => heard.includes('caught up'));
+  assert.deepEqual([server.handshakes.length, client.isConnected], [1, true]);
 });

@@ -151,6 +151,44 @@ describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there
     await page.getByRole('navigation').getByText('the first words, put better').waitFor();
   });
 
+  test('the list is walked once in a visit, by the client, and says what changed of one’s own meanwhile', async () => {
+    const { guest, host, page, room } = await inRoom('zoe', 'adam', 'Balcony');
+    const own = { category: null, favourite: true };
+    const row = page.getByRole('navigation').getByRole('link').filter({ hasText: 'Balcony' });
+    await row.waitFor();
+    await untilKept(page, 'Balcony');
+    const walks: string[] = [];
+    page.on('request', (request) => void (request.url().includes('/v1/inbox') && walks.push(request.url())));
+    await page.goto('about:blank');
+    const placed = await server.api(host, 'PUT', `/v1/conversations/${room}/placement`, own);
+    assert.ok(placed.status < 300, placed.text);
+    const draft = await server.api(host, 'PUT', `/v1/conversations/${room}/draft`, { body: 'from the phone' });
+    assert.ok(draft.status < 300, draft.text);
+    await page.goto(server.coordinator);
+    await row.getByText('Draft: from the phone').waitFor();
+    await page.getByRole('navigation').getByText('Favourites').waitFor();
+    const mention = {
+      kind: 'text',
+      body: 'now to @zoe',
+      mentions: [{ username: 'zoe', offset: 7, length: 4 }],
+      client_msg_id: 'zoe-1',
+    };
+    const posted = await server.api(guest, 'POST', `/v1/conversations/${room}/messages`, mention);
+    assert.equal(posted.status, 201, posted.text);
+    await row.getByLabel('1 mention of you').waitFor();
+    assert.equal(walks.length, 1, walks.join());
+  });
+
+  test('where no socket opens, the list is walked over HTTP', async () => {
+    const { page, guest, room } = await inRoom('beth', 'carl', 'Chapel');
+    await untilKept(page, 'Chapel');
+    await page.routeWebSocket(/\/v1\/ws/, (socket) => void socket.close());
+    await page.goto('about:blank');
+    await say(server, guest, room, 'not over a socket');
+    await page.goto(server.coordinator);
+    await page.getByRole('navigation').getByText('not over a socket').waitFor();
+  });
+
   test('RCP-01 what was read on another device meanwhile is not unread to who opens the room at once', async () => {
     const { page, host, guest, room } = await inRoom('rosa', 'sven', 'Harbour');
     const newestOf = async (count: number, word: string) => {

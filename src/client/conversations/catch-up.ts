@@ -60,6 +60,8 @@ export class CatchUp {
   /** Rises with every opening and closing: a job of another number has nothing to say. */
   #generation = 0;
   #isLive = false;
+  #isWalking = false;
+  /** Told since the walk began, or the one that it takes the place of. */
   #missed = 0;
   #sync: string | undefined;
   /** Whether the next walk is the first after what was kept from the last visit, and how many of it may be caught up still. */
@@ -81,23 +83,34 @@ export class CatchUp {
     this.#isFirst = true;
   }
 
-  /** The socket opened: catches up with everything. */
+  /** The socket opened, or is doubted: catches up with everything. A walk that is under way begins anew. */
   run(): void {
-    this.interrupt();
+    if (!this.#isWalking) this.#missed = 0;
+    this.#stop();
     this.#isLive = true;
-    this.#missed = 0;
+    this.#isWalking = true;
     this.#keptLeft = KEPT_CAUGHT_UP_MAX;
     const generation = this.#generation;
     this.#walk(generation).then(
       (conversations) => {
-        if (generation === this.#generation) this.#options.onDone({ conversations, missed: this.#missed });
+        if (generation !== this.#generation) return;
+        this.#isWalking = false;
+        this.#options.onDone({ conversations, missed: this.#missed });
       },
-      (thrown: unknown) => this.#fail(thrown),
+      (thrown: unknown) => {
+        if (generation === this.#generation) this.#isWalking = false;
+        this.#fail(thrown);
+      },
     );
   }
 
   /** The socket closed: what is under way has nothing to say any more. */
   interrupt(): void {
+    this.#stop();
+    this.#isWalking = false;
+  }
+
+  #stop(): void {
     this.#generation += 1;
     this.#isLive = false;
     this.#jobs.clear();

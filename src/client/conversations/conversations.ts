@@ -11,6 +11,7 @@ export interface ConversationsOptions {
   readonly announce: (event: AnyServerEvent) => void;
   /** A conversation appeared or started afresh. */
   readonly onAfresh: (conv: string) => void;
+  readonly onEntry: (entry: InboxEntry) => void;
   readonly onGone: (conv: string) => void;
   readonly onWatermarks: (conv: string) => void;
   /** The person hides it from their inbox now, or does not any more. */
@@ -89,6 +90,7 @@ export class Conversations {
     const isOther = mirror.hide(entry.isHidden, entry.conversation.head_seq);
     if (!isKnown) this.#options.onAfresh(mirror.id);
     else if (isOther) this.#options.onHidden(mirror.id, entry.isHidden);
+    this.#options.onEntry(entry);
     return isKnown;
   }
 

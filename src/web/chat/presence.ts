@@ -5,16 +5,17 @@ import { useChat } from './chat-context.ts';
 export function usePresence(): void {
   const { client } = useChat();
   useEffect(() => {
-    const tell = () => {
-      client.presence(!document.hidden);
-      if (!document.hidden) client.wake();
-    };
+    const tell = () => client.presence(!document.hidden);
     const wake = () => client.wake();
+    const turn = () => {
+      tell();
+      if (!document.hidden) wake();
+    };
     tell();
-    document.addEventListener('visibilitychange', tell);
+    document.addEventListener('visibilitychange', turn);
     globalThis.addEventListener('online', wake);
     return () => {
-      document.removeEventListener('visibilitychange', tell);
+      document.removeEventListener('visibilitychange', turn);
       globalThis.removeEventListener('online', wake);
     };
   }, [client]);

@@ -7,6 +7,8 @@ import { Observable } from '../../kit/observable.ts';
 
 /** Changes of placement and mute come in bursts, from a person's other devices. */
 const WALK_GATHER_MILLIS = 300;
+/** How long what was kept is the list before it is walked over HTTP, where no socket opens by which the client does. */
+const SOCKET_MILLIS = 3_000;
 
 export interface InboxRow {
   readonly conversation: ChatConversation;
@@ -46,6 +48,8 @@ export class Inbox extends Observable {
   #isWalkAhead = false;
   /** When this device last changed a draft: what a walk says that began before it is older. In `performance.now()`. */
   readonly #draftedAt = new Map<string, number>();
+  #openedAt = 0;
+  #isCaughtUp = false;
   /** Told what the server says is left unsent somewhere; undefined for nothing. */
   onDraft: (conv: string, text: string | undefined) => void = () => undefined;
 
@@ -67,7 +71,13 @@ export class Inbox extends Observable {
     for (const type of ['gone', 'hidden', 'conversation.deleted'] as const) client.on(type, redraw);
     client.on('receipt', redrawSoon);
     client.on('inbox', () => this.#walkSoon());
-    client.on('caught-up', () => this.#walkSoon());
+    // The client walks the inbox itself whenever the socket opened, and tells of all that it reads.
+    client.on('connection', ({ state }) => {
+      if (state === 'open') this.#openedAt = performance.now();
+    });
+    client.on('gone', ({ conv }) => void this.#own.delete(conv));
+    client.on('inbox-entry', ({ entry }) => this.#take(entry, this.#openedAt));
+    client.on('caught-up', () => this.#caughtUp());
     client.on('draft', ({ data: { body, conversation_id: conv } }) => {
       this.#change(conv, { draft: body ?? undefined });
       this.onDraft(conv, body ?? undefined);
@@ -141,12 +151,15 @@ export class Inbox extends Observable {
 
   #heard(conv: string, message: ChatMessage): void {
     const { mentions = 0 } = this.#own.get(conv) ?? {};
-    const me = this.#client.user;
-    const isMeant = message.mentions?.some((one) => 'all' in one || one.username === me) === true;
-    const counted = isMeant && message.sender !== me ? mentions + 1 : mentions;
+    const counted = this.#isMeant(message) ? mentions + 1 : mentions;
     this.#own.set(conv, { ...NOTHING, ...this.#own.get(conv), lastMessage: message, mentions: counted });
     this.#redrawSoon();
-    if (message.sender !== me) this.#client.receipt(conv, 'delivered', message.seq);
+    if (message.sender !== this.#client.user) this.#client.receipt(conv, 'delivered', message.seq);
+  }
+
+  #isMeant({ mentions = [], sender }: ChatMessage): boolean {
+    const me = this.#client.user;
+    return sender !== me && mentions.some((one) => 'all' in one || one.username === me);
   }
 
   #change(conv: string, change: { [Key in keyof Own]?: Own[Key] | undefined }): void {
@@ -166,15 +179,29 @@ export class Inbox extends Observable {
 
   /** What was kept from the last visit is the list until it is walked, from where that visit came to. */
   #takeUp(): void {
+    if (this.#client.isCaughtUp) return this.#caughtUp();
     const { conversations, inboxSync } = this.#client;
-    if (inboxSync !== undefined && this.#sync === undefined) {
-      for (const { id, own } of conversations.values()) if (own !== undefined) this.#own.set(id, own);
-      this.#sync = inboxSync;
-      this.#isLoaded = true;
-      void this.#readInvitations();
-      this.#redraw();
+    if (inboxSync === undefined || this.#sync !== undefined) return this.#walkSoon();
+    for (const { id, own } of conversations.values()) if (own !== undefined) this.#own.set(id, own);
+    this.#sync = inboxSync;
+    this.#isLoaded = true;
+    void this.#readInvitations();
+    this.#redraw();
+    setTimeout(() => {
+      if (!this.#client.isCaughtUp) this.#walkSoon();
+    }, SOCKET_MILLIS);
+  }
+
+  /** The client's walk is over. What the first one read before anybody listened is with the conversations. */
+  #caughtUp(): void {
+    const unheard = this.#isCaughtUp ? [] : this.#client.conversations.values();
+    for (const { id, messages, own } of unheard) {
+      if (own === undefined) continue;
+      const since = messages.filter((message) => message.seq > (own.lastMessage?.seq ?? 0) && this.#isMeant(message));
+      this.#takeOwn(id, { ...own, mentions: own.mentions + since.length }, this.#openedAt);
     }
-    this.#walkSoon();
+    this.#isCaughtUp = true;
+    void this.#walked(this.#client.inboxSync);
   }
 
   /** Reads what changed since the last walk; a walk that fails is made again after the next reconnect. */
@@ -189,6 +216,10 @@ export class Inbox extends Observable {
       if (page.next === null) break;
       after = page.next;
     }
+    await this.#walked(sync);
+  }
+
+  async #walked(sync: string | undefined): Promise<void> {
     this.#sync = sync;
     if (!this.#isLoaded) await this.#readInvitations();
     this.#isLoaded = true;
@@ -196,20 +227,23 @@ export class Inbox extends Observable {
   }
 
   #take(item: InboxEntry | { gone: string }, begun: number): void {
-    if ('gone' in item) {
-      this.#own.delete(item.gone);
-      return;
-    }
-    const { conversation, mentions, isFavourite, category, mutedUntil, lastMessage } = item;
-    const { id } = conversation;
-    const isOlder = (this.#draftedAt.get(id) ?? -Infinity) >= begun;
-    const draft = isOlder ? this.#own.get(id)?.draft : item.draft;
+    if ('gone' in item) this.#own.delete(item.gone);
+    else this.#takeOwn(item.conversation.id, item, begun);
+  }
+
+  #takeOwn(
+    conv: string,
+    { mentions, isFavourite, category, mutedUntil, draft: said, lastMessage }: Own,
+    begun: number,
+  ): void {
+    const isOlder = (this.#draftedAt.get(conv) ?? -Infinity) >= begun;
+    const draft = isOlder ? this.#own.get(conv)?.draft : said;
     const optional = {
       ...(draft === undefined ? {} : { draft }),
       ...(lastMessage === undefined ? {} : { lastMessage }),
     };
-    this.#own.set(id, { mentions, isFavourite, category, mutedUntil, ...optional });
-    if (!isOlder) this.onDraft(id, draft);
+    this.#own.set(conv, { mentions, isFavourite, category, mutedUntil, ...optional });
+    if (!isOlder) this.onDraft(conv, draft);
   }
 
   async #readInvitations(): Promise<void> {
