@@ -33,7 +33,9 @@ export class CallEntry extends Observable {
       // Without its script nothing rings; the next stanza tries again.
       this.open().catch(() => undefined);
     });
-    client.on('caught-up', () => void this.#look().catch(() => undefined));
+    const look = () => void this.#look().catch(() => undefined);
+    client.on('caught-up', look);
+    if (client.isCaughtUp) look();
   }
 
   /** Undefined while nothing of calls was needed. */

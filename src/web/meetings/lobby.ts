@@ -20,7 +20,9 @@ export class Lobby extends Observable {
   constructor(client: ParleyClient) {
     super();
     this.#client = client;
-    client.on('caught-up', () => void this.#readAll().catch(() => undefined));
+    const look = () => void this.#readAll().catch(() => undefined);
+    client.on('caught-up', look);
+    if (client.isCaughtUp) look();
     client.on('membership', ({ data }) => {
       if ('meeting_id' in data) void this.#read(data.meeting_id).catch(() => undefined);
     });

@@ -17,10 +17,11 @@ const MOST_STEPS = 400;
 /**
  * What is not asked, as it is the peer that is known to be wrong or to walk without end: these parts, which it does not
  * put in order or reads otherwise, and the days of a month, among which it looks for the 30th of February for ever. Of days with a
- * time of their own it takes the first one whatever its weekday and month are, and counts it.
+ * time of their own it takes the first one whatever its weekday and month are, and counts it. Of fifth weekdays of a month it begins in
+ * a month that the interval leaves out where the first one has none, or refuses the rule (SEED=1591956013, SEED=1591956359).
  */
 const UNASKED =
-  /BYSETPOS|BYWEEKNO|BYYEARDAY|BYMONTHDAY|BY(?:HOUR|MINUTE|SECOND)=\d+,|FREQ=(?:YEARLY.*BY|(?:MONTHLY|WEEKLY).*BYMONTH|DAILY.*BY(?:DAY|MONTH)=.*BY(?:HOUR|MINUTE|SECOND)|HOURLY|MINUTELY|SECONDLY)/;
+  /BYSETPOS|BYWEEKNO|BYYEARDAY|BYMONTHDAY|BY(?:HOUR|MINUTE|SECOND)=\d+,|FREQ=(?:YEARLY.*BY|(?:MONTHLY|WEEKLY).*BYMONTH|DAILY.*BY(?:DAY|MONTH)=.*BY(?:HOUR|MINUTE|SECOND)|HOURLY|MINUTELY|SECONDLY|MONTHLY.*BYDAY=[^;]*5)/;
 /** From the 29th of February on it goes to another day in years without it, where the RFC leaves such a day out (RFC 5545 3.3.10). */
 const YEARLY = /FREQ=YEARLY/;
 
