@@ -230,7 +230,8 @@ test('CAL-01 whole days and floating times are compared, and written, in the zon
 test('a report that is not known, or not of this resource, is refused by name', async () => {
   for (const [place, body] of [
     [path, `<D:version-tree ${DAV_NS}/>`],
-    ['/dav/calendars/ann/', query('')],
+    ['/dav/calendars/ann/', `<C:free-busy-query ${DAV_NS}/>`],
+    ['/dav/principals/ann/', query('')],
     ['/dav/principals/ann/', `<D:sync-collection ${DAV_NS}><D:sync-token/></D:sync-collection>`],
   ] as const) {
     const reply = await dav.call('REPORT', place, { body });

@@ -9,6 +9,7 @@ import { availabilityOf } from '../../availability/working-hours.ts';
 import { defaultCalendarOf } from '../../calendar-access.ts';
 import { COLLATIONS } from '../filter.ts';
 import type { DavContext } from '../dav-context.ts';
+import { homeTokenOf } from '../home-token.ts';
 import { calendarHref, homeHref, principalHref, PRINCIPALS, schedulingHref } from '../paths.ts';
 import { HOME_PRIVILEGES, INBOX_PRIVILEGES, OUTBOX_PRIVILEGES, privilegesOn, READ_PRIVILEGES } from './privileges.ts';
 import { isReadable, type CalendarResource, type InboxResource, type Resource } from '../resources.ts';
@@ -57,6 +58,7 @@ const PRINCIPAL_REPORTS = [
   dav('principal-search-property-set'),
   dav('expand-property'),
 ];
+const HOME_REPORTS = [dav('sync-collection'), caldav('calendar-query')];
 const CALENDAR_REPORTS = [
   dav('sync-collection'),
   caldav('calendar-multiget'),
@@ -135,13 +137,19 @@ const RESOURCE: readonly [XmlName, LiveProperty['reads']][] = [
   ],
   [dav('getcontentlength'), { object: lengthOf }],
   [dav('getlastmodified'), { object: ({ object }) => httpDate(object.changedAt) }],
-  [dav('sync-token'), onCollections((resource, asking) => escapeText(tokenOf(resource, asking)))],
+  [
+    dav('sync-token'),
+    {
+      ...onCollections((resource, asking) => escapeText(tokenOf(resource, asking))),
+      home: (_, { context, viewer }) => escapeText(homeTokenOf(context, viewer)),
+    },
+  ],
   [
     dav('supported-report-set'),
     {
       root: () => reports(PRINCIPAL_REPORTS),
       principal: () => reports(PRINCIPAL_REPORTS),
-      home: () => reports(PRINCIPAL_REPORTS),
+      home: () => reports([...PRINCIPAL_REPORTS, ...HOME_REPORTS]),
       inbox: () => reports(CALENDAR_REPORTS.filter((name) => name !== caldav('free-busy-query'))),
       calendar: (resource) => reports(isReadable(resource) ? CALENDAR_REPORTS : [caldav('free-busy-query')]),
     },

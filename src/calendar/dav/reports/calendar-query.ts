@@ -11,7 +11,7 @@ import { matches } from '../filter-matching.ts';
 import type { CalendarContents, ShownObject } from '../../objects/calendar-contents.ts';
 import { objectsOf } from '../properties/propfind.ts';
 import { isBrief } from '../request-preferences.ts';
-import { objectResource, type CalendarResource } from '../resources.ts';
+import { calendarsOf, isReadable, objectResource, type CalendarResource } from '../resources.ts';
 import { caldav } from '../xml/xml-names.ts';
 import { childOf, textOf, type XmlElement } from '../xml/xml-reader.ts';
 import { knownZone } from '../../zones/zone-resolver.ts';
@@ -23,6 +23,23 @@ const INDEXED_MILLIS = 1_100 * 86_400_000;
 
 /** Answers the report. @throws DavRefusal */
 export function calendarQuery(request: DavRequest, root: XmlElement, collection: CalendarResource): DavAnswer {
+  return answerStream(request, queryRows(request, root, collection));
+}
+
+/** Answers the report on a home: the objects of all its calendars whose contents are theirs to see. @throws DavRefusal */
+export function homeQuery(request: DavRequest, root: XmlElement): DavAnswer {
+  const { context, viewer } = request;
+  // Each is read here: whether the filter is good is known before the answer begins.
+  const collections = calendarsOf(context, viewer).filter(isReadable);
+  const queries = collections.map((collection) => queryRows(request, root, collection));
+  function* rows(): Generator<string> {
+    for (const query of queries) yield* query;
+  }
+  return answerStream(request, rows());
+}
+
+/** The rows of one calendar, or of the inbox. @throws DavRefusal */
+function queryRows(request: DavRequest, root: XmlElement, collection: CalendarResource): Generator<string> {
   const filterElement = childOf(root, caldav('filter'));
   if (filterElement === undefined) throw broken(caldav('valid-filter'), 'A calendar-query has a filter.');
   const filter = readFilter(filterElement);
@@ -40,7 +57,7 @@ export function calendarQuery(request: DavRequest, root: XmlElement, collection:
       else yield '';
     }
   }
-  return answerStream(request, rows());
+  return rows();
 }
 
 /** What is asked for, and where whole days and floating times are. */

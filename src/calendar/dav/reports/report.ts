@@ -4,11 +4,12 @@ import { broken, DavRefusal, needPrivileges } from '../dav-refusal.ts';
 import { payerOf, type DavAnswer, type DavRequest } from '../exchange.ts';
 import { readXmlBody } from '../request-body.ts';
 import { depthOf } from '../request-preferences.ts';
-import { findResource, isReadable, type CalendarResource, type Resource } from '../resources.ts';
+import { findResource, isReadable, type CalendarResource, type HomeResource, type Resource } from '../resources.ts';
 import { caldav, dav, type XmlName } from '../xml/xml-names.ts';
 import type { XmlElement } from '../xml/xml-reader.ts';
-import { calendarQuery } from './calendar-query.ts';
+import { calendarQuery, homeQuery } from './calendar-query.ts';
 import { freeBusyQuery } from './free-busy.ts';
+import { homeSync } from './home-sync.ts';
 import { multiget } from './multiget.ts';
 import { expandProperty, matchPrincipal, searchPrincipals, searchProperties } from './principal-reports.ts';
 import { syncCollection } from './sync-collection.ts';
@@ -34,6 +35,13 @@ const REPORTS: ReadonlyMap<XmlName, AnyReport> = new Map<XmlName, AnyReport>([
   [dav('principal-search-property-set'), searchProperties],
 ]);
 
+type HomeReport = (request: DavRequest, root: XmlElement, home: HomeResource) => DavAnswer | Promise<DavAnswer>;
+
+const HOME_REPORTS: ReadonlyMap<XmlName, HomeReport> = new Map<XmlName, HomeReport>([
+  [dav('sync-collection'), homeSync],
+  [caldav('calendar-query'), homeQuery],
+]);
+
 /** Answers REPORT. @throws DavRefusal */
 export async function report(request: DavRequest): Promise<DavAnswer> {
   const { context, viewer, path, headers } = request;
@@ -44,6 +52,8 @@ export async function report(request: DavRequest): Promise<DavAnswer> {
   const resource = findResource(context, viewer, path);
   const forAny = REPORTS.get(root.name);
   if (forAny !== undefined) return forAny(request, root, resource);
+  const forHome = resource.kind === 'home' ? HOME_REPORTS.get(root.name) : undefined;
+  if (forHome !== undefined) return await forHome(request, root, resource as HomeResource);
   const forCalendar = CALENDAR_REPORTS.get(root.name);
   const collection = resource.kind === 'object' || resource.kind === 'inbox' ? resource.collection : resource;
   const isAnswered = collection.kind === 'calendar' && !(forCalendar === freeBusyQuery && isInbox(collection.calendar));

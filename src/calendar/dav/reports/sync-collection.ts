@@ -11,7 +11,7 @@ import { objectResource, type CalendarResource } from '../resources.ts';
 import { invalidSyncToken, readSyncToken, writeSyncToken } from '../sync-token.ts';
 import { dav } from '../xml/xml-names.ts';
 import { childOf, textOf, type XmlElement } from '../xml/xml-reader.ts';
-import { objectRow, readObjectRequest } from './object-rows.ts';
+import { objectRow, readObjectRequest, type ObjectRequest } from './object-rows.ts';
 
 /** Answers the report. @throws DavRefusal 403 valid-sync-token for a token that is too old or none of this calendar. */
 export function syncCollection(request: DavRequest, root: XmlElement, collection: CalendarResource): DavAnswer {
@@ -29,17 +29,12 @@ export function syncCollection(request: DavRequest, root: XmlElement, collection
   const first = contents.changesSince(position, Math.min(limit, OBJECTS_PER_READ));
   if (first === 'expired') throw invalidSyncToken();
   const asked = readObjectRequest(root);
-  const brief = isBrief(request.headers);
   let reached: SyncPosition = first.position;
-  const rowsOf = (page: SyncPage<ShownObject>): string[] => [
-    ...page.changed.map((object) => objectRow(objectResource(collection, object), asked, request, brief)),
-    ...page.removed.map(({ name }) => statusRow(`${collection.href}${encodeSegment(name)}`, 404)),
-  ];
   function* rows(): Generator<string> {
     let page = first as SyncPage<ShownObject>;
     let left = limit;
     for (;;) {
-      yield* rowsOf(page);
+      yield* changeRows(collection, page, asked, request);
       reached = page.position;
       left -= page.changed.length + page.removed.length;
       if (!page.more) return;
@@ -55,8 +50,22 @@ export function syncCollection(request: DavRequest, root: XmlElement, collection
   return answerStream(request, rows(), () => syncTokenElement(writeSyncToken(context.epoch, contents.scope, reached)));
 }
 
+/** The rows of a page of changes. */
+export function changeRows(
+  collection: CalendarResource,
+  { changed, removed }: SyncPage<ShownObject>,
+  asked: ObjectRequest,
+  request: DavRequest,
+): string[] {
+  const brief = isBrief(request.headers);
+  return [
+    ...changed.map((object) => objectRow(objectResource(collection, object), asked, request, brief)),
+    ...removed.map(({ name }) => statusRow(`${collection.href}${encodeSegment(name)}`, 404)),
+  ];
+}
+
 /** How many rows the client takes. @throws DavRefusal 403 for none, which would never come to an end. */
-function readLimit(root: XmlElement): number {
+export function readLimit(root: XmlElement): number {
   const limit = childOf(root, dav('limit'));
   const text = limit === undefined ? undefined : textOf(limit, dav('nresults'));
   if (text === undefined) return Number.POSITIVE_INFINITY;
