@@ -16,48 +16,61 @@ import { caldav } from '../xml/xml-names.ts';
 import { childOf, textOf, type XmlElement } from '../xml/xml-reader.ts';
 import { knownZone } from '../../zones/zone-resolver.ts';
 import { readTimezone } from '../properties/zone-property.ts';
-import { objectRow, readObjectRequest } from './object-rows.ts';
+import { objectRow, readObjectRequest, type ObjectRequest } from './object-rows.ts';
 
 /** A span up to which the time index is asked; most objects of a calendar touch a longer one, and are read by their names. */
 const INDEXED_MILLIS = 1_100 * 86_400_000;
 
 /** Answers the report. @throws DavRefusal */
 export function calendarQuery(request: DavRequest, root: XmlElement, collection: CalendarResource): DavAnswer {
-  return answerStream(request, queryRows(request, root, collection));
+  const question = readQuestion(root);
+  return answerStream(request, rowsOf(request, question, collection));
 }
 
 /** Answers the report on a home: the objects of all its calendars whose contents are theirs to see. @throws DavRefusal */
 export function homeQuery(request: DavRequest, root: XmlElement): DavAnswer {
   const { context, viewer } = request;
-  // Each is read here: whether the filter is good is known before the answer begins.
-  const collections = calendarsOf(context, viewer).filter(isReadable);
-  const queries = collections.map((collection) => queryRows(request, root, collection));
+  const question = readQuestion(root);
   function* rows(): Generator<string> {
-    for (const query of queries) yield* query;
+    for (const collection of calendarsOf(context, viewer).filter(isReadable))
+      yield* rowsOf(request, question, collection);
   }
   return answerStream(request, rows());
 }
 
-/** The rows of one calendar, or of the inbox. @throws DavRefusal */
-function queryRows(request: DavRequest, root: XmlElement, collection: CalendarResource): Generator<string> {
+/** What a body asks for, of whatever calendar. */
+interface Question {
+  readonly filter: ComponentFilter;
+  /** Looks for the words that all that passes has; undefined where the filter asks for none. */
+  readonly screen: Screen | undefined;
+  readonly asked: ObjectRequest;
+  /** Undefined where each calendar's own goes. */
+  readonly zone: string | undefined;
+}
+
+/** @throws DavRefusal 403 `valid-filter` and what a zone is refused with. */
+function readQuestion(root: XmlElement): Question {
   const filterElement = childOf(root, caldav('filter'));
   if (filterElement === undefined) throw broken(caldav('valid-filter'), 'A calendar-query has a filter.');
   const filter = readFilter(filterElement);
-  const asked = readObjectRequest(root);
-  const brief = isBrief(request.headers);
-  const zone = readZone(root) ?? collection.calendar.zone;
-  const words = isInbox(collection.calendar) ? [] : wordsOf(filter);
+  const words = wordsOf(filter);
   const screen = words.length === 0 ? undefined : Screen.all(words);
-  const query = { filter, screen, zone, isOwnZone: zone === collection.calendar.zone };
-  function* rows(): Generator<string> {
-    for (const object of candidates(collection, query)) {
-      if (object !== undefined && passes(collection, query, object))
-        yield objectRow(objectResource(collection, object), { ...asked, zone }, request, brief);
-      // An empty text gives other requests their turn while nothing is found.
-      else yield '';
-    }
+  return { filter, screen, asked: readObjectRequest(root), zone: readZone(root) };
+}
+
+function* rowsOf(request: DavRequest, question: Question, collection: CalendarResource): Generator<string> {
+  const { asked, filter } = question;
+  const { calendar } = collection;
+  const brief = isBrief(request.headers);
+  const zone = question.zone ?? calendar.zone;
+  const screen = isInbox(calendar) ? undefined : question.screen;
+  const query = { filter, screen, zone, isOwnZone: zone === calendar.zone };
+  for (const object of candidates(collection, query)) {
+    if (object !== undefined && passes(collection, query, object))
+      yield objectRow(objectResource(collection, object), { ...asked, zone }, request, brief);
+    // An empty text gives other requests their turn while nothing is found.
+    else yield '';
   }
-  return rows();
 }
 
 /** What is asked for, and where whole days and floating times are. */
