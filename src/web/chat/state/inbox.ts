@@ -150,9 +150,12 @@ export class Inbox extends Observable {
   }
 
   #heard(conv: string, message: ChatMessage): void {
-    const { mentions = 0 } = this.#own.get(conv) ?? {};
-    const counted = this.#isMeant(message) ? mentions + 1 : mentions;
-    this.#own.set(conv, { ...NOTHING, ...this.#own.get(conv), lastMessage: message, mentions: counted });
+    const own = this.#own.get(conv) ?? NOTHING;
+    // What was missed is told behind the entry that counts it.
+    if (message.seq > (own.lastMessage?.seq ?? 0)) {
+      const mentions = own.mentions + (this.#isMeant(message) ? 1 : 0);
+      this.#own.set(conv, { ...own, lastMessage: message, mentions });
+    }
     this.#redrawSoon();
     if (message.sender !== this.#client.user) this.#client.receipt(conv, 'delivered', message.seq);
   }
