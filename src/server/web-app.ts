@@ -77,10 +77,11 @@ function policyOf(nonce: string, messaging: string, calendar: string): string {
   ].join('; ');
 }
 
-/** What the service worker may, which makes no markup: call the two services that it asks. It comes with the worker itself. */
+/** What the service worker may, which makes no markup: call the two services that it asks, and show the app's own picture with what it tells of. It comes with the worker itself. */
 function workerPolicyOf(messaging: string): string {
   return [
     "default-src 'none'",
+    "img-src 'self'",
     `connect-src 'self' ${messaging}`,
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",

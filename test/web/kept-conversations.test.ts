@@ -188,9 +188,11 @@ describe('conversations that are kept', { skip: CHROMIUM === undefined && 'there
     const open = new Set<WebSocketRoute>();
     let isCut = false;
     await page.routeWebSocket(/\/v1\/ws/, (socket) => {
-      if (isCut) return void socket.close({ code: 1001 });
-      open.add(socket);
-      socket.connectToServer();
+      if (isCut) void socket.close({ code: 1001 });
+      else {
+        open.add(socket);
+        socket.connectToServer();
+      }
     });
     await page.reload();
     const row = page.getByRole('navigation').getByRole('link').filter({ hasText: 'Gallery' });

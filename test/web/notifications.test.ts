@@ -204,6 +204,8 @@ describe('notifications in Chromium', { skip: CHROMIUM === undefined && 'no Chro
       assert.equal(all.length, count, JSON.stringify(all));
       return all;
     };
+    const refusals: string[] = [];
+    devtools.on('ServiceWorker.workerErrorReported', ({ errorMessage }) => refusals.push(errorMessage.errorMessage));
     const { seq } = await say(server, xavier, direct, 'Tide at **six**\u202e');
     const [first] = await pushed(1);
     assert.deepEqual(first, { conversation_id: direct, seq, badge: 1 }, 'the push itself carries no words');
@@ -253,6 +255,7 @@ describe('notifications in Chromium', { skip: CHROMIUM === undefined && 'no Chro
       'the worker asks for nobody any more',
     );
     assert.deepEqual(people.complaints, []);
+    assert.deepEqual(refusals, [], 'the worker is refused nothing, its own picture neither');
 
     // The page itself is there without a server.
     await server.end('SIGTERM');

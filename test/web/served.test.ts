@@ -122,6 +122,7 @@ test('the app is installable: a manifest with icons of their sizes, and a worker
   const policy = worker.headers.get('content-security-policy')?.split('; ');
   assert.deepEqual(policy, [
     "default-src 'none'",
+    "img-src 'self'",
     `connect-src 'self' http://${host}`,
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
