@@ -69,6 +69,25 @@ test('CAL-03 level 1 answers the calendars that came, changed and went; level in
   assert.ok(property.includes('<D:sync-collection/>') && property.includes('<C:calendar-query/>'), property);
 });
 
+test('CAL-03 row by row, each answer says that it is cut, and the last that it is not', async () => {
+  await put(await make('ann', 'rows'), 'a');
+  for (const level of ['1', 'infinite'] as const) {
+    const whole = hrefsOf(await sync('ann', '', level));
+    const home = `${homeOf('ann')} 507`;
+    const read: string[] = [];
+    let token = '';
+    for (const _ of whole) {
+      const reply = await sync('ann', token, level, 1);
+      token = tokenOf(reply);
+      const hrefs = hrefsOf(reply);
+      read.push(...hrefs.filter((href) => href !== home));
+      assert.deepEqual([hrefs.length, hrefs.includes(home)], read.length < whole.length ? [2, true] : [1, false]);
+    }
+    assert.deepEqual(read, whole);
+    assert.deepEqual(rowsOf(await sync('ann', token, level, 1)), []);
+  }
+});
+
 test('CAL-03 junk, tokens of one calendar, of too little and of another folder are 403 valid-sync-token', async () => {
   const path = await make('ann', 'junk');
   const body = `<D:sync-collection ${DAV_NS}><D:sync-token/><D:sync-level>1</D:sync-level><D:prop/></D:sync-collection>`;
