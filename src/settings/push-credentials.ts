@@ -21,11 +21,19 @@ export interface PushCredentialsOptions {
   readonly settings: Pick<Settings, 'read'>;
 }
 
+export interface VapidOptions extends Pick<PushCredentialsOptions, 'pushKey'> {
+  readonly config: Pick<Config, 'coordinatorUrl' | 'pushContact'>;
+}
+
+/** The key that Web Push is signed with, and whom push services may write to. */
+export function readVapid({ config, pushKey }: VapidOptions): PushCredentials['vapid'] {
+  const own = config.coordinatorUrl?.startsWith('https:') === true ? config.coordinatorUrl : NOBODY;
+  return vapidKey(pushKey, config.pushContact ?? own);
+}
+
 /** The credentials as they stand; those of a screen that is incomplete, or whose secret is locked, are left out. */
 export function readPushCredentials({ config, settings, pushKey }: PushCredentialsOptions): PushCredentials {
-  const own = config.coordinatorUrl?.startsWith('https:') === true ? config.coordinatorUrl : NOBODY;
-  const subject = config.pushContact ?? own;
-  const vapid = vapidKey(pushKey, subject);
+  const vapid = readVapid({ config, pushKey });
   const apns = unlessLocked(() => settings.read('apns'));
   const fcm = unlessLocked(() => settings.read('fcm'));
   return {

@@ -99,8 +99,13 @@ export class Subscription {
     return { provider: 'webpush', endpoint: this.endpoint, keys } as const;
   }
 
-  /** The payload of a push. */
+  /** The payload of a push that is JSON. */
   read(body: Buffer): Record<string, unknown> {
+    return JSON.parse(this.textOf(body)) as Record<string, unknown>;
+  }
+
+  /** The payload of a push. */
+  textOf(body: Buffer): string {
     const [salt, idLength] = [body.subarray(0, 16), body.readUInt8(20)];
     const sender = body.subarray(21, 21 + idLength);
     const hmac = (key: Uint8Array, ...parts: readonly Uint8Array[]) =>
@@ -113,6 +118,6 @@ export class Subscription {
     const cipher = createDecipheriv('aes-128-gcm', derive('aes128gcm', 16), derive('nonce', 12));
     cipher.setAuthTag(body.subarray(-16));
     const padded = Buffer.concat([cipher.update(body.subarray(21 + idLength, -16)), cipher.final()]);
-    return JSON.parse(padded.subarray(0, padded.lastIndexOf(2)).toString('utf8')) as Record<string, unknown>;
+    return padded.subarray(0, padded.lastIndexOf(2)).toString('utf8');
   }
 }
