@@ -19,16 +19,16 @@ const HEADER_LENGTH_MAX = 1024;
 const REALM = 'app password';
 
 export class BasicAuthentication {
-  readonly #verify: (user: string, password: string) => boolean;
+  readonly #verify: (user: string, password: string) => string | undefined;
   readonly #limiter: Limiter;
   readonly #userOf: (address: string) => string | undefined;
 
   /**
-   * `verify` says whether it is an app password of that person, who may come; `userOf` whose a calendar address is, since
+   * `verify` says which app password of that person, who may come, it is, or undefined; `userOf` whose a calendar address is, since
    * clients that look a server up by an address sign in by it.
    */
   constructor(
-    verify: (user: string, password: string) => boolean,
+    verify: (user: string, password: string) => string | undefined,
     limiter: Limiter,
     userOf: (address: string) => string | undefined,
   ) {
@@ -38,10 +38,13 @@ export class BasicAuthentication {
   }
 
   /**
-   * Whose credentials an `Authorization` header holds.
+   * Whose credentials an `Authorization` header holds, and which of their app passwords.
    * @throws Refusal `token_missing` where there is none, `app_password_invalid`, `rate_limited`.
    */
-  authenticate(authorization: string | undefined, address: string): string {
+  authenticate(
+    authorization: string | undefined,
+    address: string,
+  ): { readonly user: string; readonly appPassword: string } {
     if (authorization === undefined || authorization === '') throw new Refusal('token_missing');
     const credentials = readBasic(authorization);
     if (credentials === undefined) throw new Refusal('app_password_invalid');
@@ -53,7 +56,8 @@ export class BasicAuthentication {
     const name = `${host}\0${user}`;
     this.#limiter.check('login_address', host);
     this.#limiter.check('login_name', name);
-    if (known !== undefined && this.#verify(known, password)) return known;
+    const appPassword = known === undefined ? undefined : this.#verify(known, password);
+    if (known !== undefined && appPassword !== undefined) return { user: known, appPassword };
     this.#limiter.spend('login_address', host);
     this.#limiter.spend('login_name', name);
     throw new Refusal('app_password_invalid');

@@ -11,7 +11,9 @@ import type { GroupMemberships } from '#src/directory/bookable/group-memberships
 import type { Resources } from '#src/directory/bookable/resources.ts';
 import type { Groups } from '#src/directory/groups/groups.ts';
 import type { Directory } from '#src/directory/directory.ts';
+import { readVapid } from '#src/settings/push-credentials.ts';
 import type { Accounts } from '#storage/accounts/accounts.ts';
+import type { CalendarTouch } from '#storage/calendars/calendar-draft.ts';
 import type { DurableWords } from '#storage/engine/folder-logs.ts';
 import { Calendars, type CalendarsOptions } from '#storage/calendars/calendars.ts';
 import { makeCalendarServices, type CalendarServices, type CalendarServicesOptions } from './calendar-services.ts';
@@ -23,6 +25,7 @@ import type { Deliveries } from './scheduling/deliveries.ts';
 import type { OutsideMail } from './scheduling/outside-mail.ts';
 import { noticeOf } from './scheduling/proposal-intake.ts';
 import { ChangeAnnouncer, type CalendarNotice, type ProposalNotice } from './change-announcer.ts';
+import { CalendarPushes } from './push/calendar-pushes.ts';
 import type { DavContext } from './dav/dav-context.ts';
 import type { EntryMeetings } from './meetings/entry-meetings.ts';
 import { MeetingFollower } from './meetings/meeting-follower.ts';
@@ -37,14 +40,22 @@ export interface CalendarOpeningOptions {
   readonly epoch: string;
   readonly config: Pick<
     Config,
-    'allowPrivateTargets' | 'calendarUrl' | 'drainSeconds' | 'host' | 'lmtpPort' | 'serviceTokens'
+    | 'allowPrivateTargets'
+    | 'calendarUrl'
+    | 'coordinatorUrl'
+    | 'drainSeconds'
+    | 'host'
+    | 'lmtpPort'
+    | 'pushContact'
+    | 'serviceTokens'
   >;
   readonly vault: FeedUrlsOptions['vault'];
   /** Of this server, for the user agent of its requests. */
   readonly version: string;
   readonly accounts: Accounts;
   readonly access: Pick<AccessControl, 'allows'>;
-  readonly appPasswords: Pick<AppPasswords, 'verify'>;
+  readonly appPasswords: Pick<AppPasswords, 'has' | 'verify'>;
+
   readonly directory: Directory;
   /** Who is in which group, for what is shared with groups. */
   readonly memberships: GroupMemberships;
@@ -70,6 +81,7 @@ export interface OpenCalendar {
   readonly services: CalendarServices;
   /** For the metrics, as they are now. */
   readonly metrics: () => AnswerUpdates['metrics'] &
+    CalendarPushes['metrics'] &
     Deliveries['metrics'] &
     MailIntakeServices['metrics'] &
     OutsideMail['metrics'] &
@@ -91,20 +103,23 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     tell: (told) => void tell(told),
   });
   // Nobody yet while the calendars are opened: what changes meanwhile is caught up with right after.
-  const followers: { changed: () => void }[] = [];
+  const followers: { changed: (touch: CalendarTouch) => void }[] = [];
   const calendars: Calendars = openStore(options, {
-    onChange: (calendar, shutOut) => {
-      announcer.changed(calendar, shutOut);
-      for (const one of followers) one.changed();
+    onChange: (touch, shutOut) => {
+      announcer.changed(touch.calendar, shutOut);
+      for (const one of followers) one.changed(touch);
     },
     onTopic: (owner, topic) => {
       const notice = noticeOf(calendars, owner, topic);
       if (notice !== undefined) void tell(notice);
     },
   });
+  const { allowPrivateTargets } = config;
+  const pushes = makePushes(calendars, options);
   const services = await makeCalendarServices({
     ...options,
     calendars,
+    pushes,
     maySee: (viewer, user) => access.allows('see', viewer, user),
     mayInvite: (organizer, user) => access.allows('see', organizer, user) && access.allows('invite', organizer, user),
     groupName: (group) => options.groups.find(group)?.name,
@@ -113,7 +128,6 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   });
   const doors = new MailIntakeServices({ ...services, config, trust: options.mailTrust, log: options.log });
   await doors.addTo(app);
-  const { allowPrivateTargets } = config;
   const urls = new FeedUrls({ ...options, allowPrivateTargets });
   const asking = { allowPrivateTargets, userAgent: `Parley/${options.version}` };
   const refreshes = new SubscriptionSchedule({ ...services, ...asking, urls, log: options.log });
@@ -128,8 +142,8 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
   const reminders = new ReminderSchedule({ ...services, log: options.log, tell });
   const follower = new MeetingFollower({ ...services, log: options.log });
   const { answerUpdates } = services;
-  followers.push(answerUpdates, reminders, { changed: () => follower.wake() });
-  const jobs = [reminders, follower, refreshes, answerUpdates];
+  followers.push(answerUpdates, reminders, pushes, { changed: () => follower.wake() });
+  const jobs = [reminders, follower, refreshes, answerUpdates, pushes];
   for (const job of jobs) job.wake();
   // Where there is nothing to open a month of, code is compiled soon enough by those who put the first entries there.
   const stopWarmingUp = calendars.hasObjects ? warmUpLater() : () => undefined;
@@ -143,7 +157,7 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
     services,
     metrics: () => ({
       ...{ ...services.deliveries.metrics, ...answerUpdates.metrics, ...services.mail.metrics, ...doors.metrics },
-      ...{ ...reminders.metrics, ...refreshes.metrics },
+      ...{ ...reminders.metrics, ...refreshes.metrics, ...pushes.metrics },
     }),
     openMail: async () => await doors.openLmtp(),
     close: async () => {
@@ -151,6 +165,14 @@ export async function openCalendar(app: FastifyInstance, options: CalendarOpenin
       await calendars.close();
     },
   };
+}
+
+/** What tells programs of changes, by the key that browsers are told by. */
+function makePushes(calendars: Calendars, options: CalendarOpeningOptions): CalendarPushes {
+  const { accounts, config } = options;
+  const { allowPrivateTargets } = config;
+  const vapid = readVapid({ config, pushKey: accounts.secret('push_key') });
+  return new CalendarPushes({ ...options, calendars, allowPrivateTargets, vapid });
 }
 
 /** The store of the folder, with what it has to ask of people. */

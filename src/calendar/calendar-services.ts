@@ -41,8 +41,9 @@ export interface CalendarServicesOptions {
   /** Whether somebody may invite somebody, by the access policies. */
   readonly mayInvite: (organizer: string, user: string) => boolean;
   readonly meetings: EntryMeetings;
-  /** Whether it is an app password of that person, who may come. */
-  readonly verifyAppPassword: (user: string, password: string) => boolean;
+  /** Which app password of that person, who may come, it is; undefined for none. */
+  readonly verifyAppPassword: (user: string, password: string) => string | undefined;
+  readonly pushes: DavContext['push'];
   /** Failed sign-ins per minute of one name from one address. */
   /** Makes the way to people outside from the parts that it needs. */
   readonly mail: (parts: MailParts) => OutsideMail;
@@ -127,11 +128,13 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
     zoneOf: (user) => book.zoneOf(user),
     epoch,
     publicUrl: options.publicUrl,
+    push: options.pushes,
     authenticate: async (authorization, address) => {
-      const user = basic.authenticate(authorization, address);
+      const caller = basic.authenticate(authorization, address);
+      const { user } = caller;
       await ensureDefaultCalendar(calendars, user, book.zoneOf(user));
       await ensureOwnInbox(calendars, user, book.zoneOf(user));
-      return user;
+      return caller;
     },
     pace: paceOf(limiter),
     log,

@@ -88,16 +88,23 @@ export class AppPasswords {
   }
 
   /**
-   * Whether the password is one of that person's, who may sign in. Dashes, spaces and upper case are forgiven, since
-   * people type it. False for everything else alike.
+   * The id of that person's app password, where they may sign in. Dashes, spaces and upper case are forgiven, since
+   * people type it. Undefined for everything else alike.
    */
-  verify(user: string, password: string): boolean {
+  verify(user: string, password: string): string | undefined {
     const now = this.#clock.now();
     const hash = hashSecret(password.replaceAll(/[\s-]/g, '').toLowerCase());
     const owner = this.#accounts.document(passwordHashes, hash);
-    if (owner === undefined || owner.user !== user || !mayCome(this.#accounts, user, unixSeconds(now))) return false;
+    if (owner === undefined || owner.user !== user || !mayCome(this.#accounts, user, unixSeconds(now)))
+      return undefined;
     this.#noteUse(user, owner.id, now);
-    return true;
+    return owner.id;
+  }
+
+  /** Whether a person, who may sign in, has an app password of that id. */
+  has(user: string, id: string): boolean {
+    const own = this.#accounts.document(ownPasswords, user) ?? [];
+    return own.some((one) => one.id === id) && mayCome(this.#accounts, user, unixSeconds(this.#clock.now()));
   }
 
   #noteUse(user: string, id: string, now: number): void {

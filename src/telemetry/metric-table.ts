@@ -138,6 +138,16 @@ export const METRICS = {
     help: 'Feeds that are being fetched or taken in.',
     labels: [],
   },
+  parley_calendar_pushes_total: {
+    type: 'counter',
+    help: 'Pushes to programs that registered for a calendar, by result: sent, refused, gone (the registration ended), expired or retried.',
+    labels: ['result'],
+  },
+  parley_calendar_pushes_waiting: {
+    type: 'gauge',
+    help: 'Pushes to programs that wait or are under way.',
+    labels: [],
+  },
   parley_calendar_mails_total: {
     type: 'counter',
     help: 'Recipients of calendar mails that came in, by outcome.',

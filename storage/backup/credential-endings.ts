@@ -107,7 +107,7 @@ const GONE_TABLES = { accounts: ['invitations'], calendar: ['feeds', 'rsvps'] } 
 
 /**
  * Every table that a restore knows what to do with. Of `devices` the sessions go, of `secrets` the keys that sign, of `documents` what
- * their collections say. A registration for pushes goes at the server's start, since its session is not there any more;
+ * their collections say. A registration for pushes goes at the server's start, since its session, or its app password, is not there any more;
  * a link into a room lets nobody in, since it is of another epoch.
  */
 export const DECIDED_TABLES: Readonly<Record<'accounts' | 'calendar' | 'lanes' | 'attachments', readonly string[]>> = {
@@ -116,7 +116,7 @@ export const DECIDED_TABLES: Readonly<Record<'accounts' | 'calendar' | 'lanes' |
     ...GONE_TABLES.calendar,
     ...words(`
       calendars owned shares shared objects bodies uids times changes removals graves revisions unanswered properties subscriptions
-      refreshes sources meetings bound unsettled alarms alarmed behind deeds messages deliveries answers letters mails meta`),
+      refreshes sources meetings bound unsettled alarms alarmed behind deeds messages deliveries answers letters mails registrations meta`),
   ],
   lanes: words(`
     conversations messages idempotency watermarks members memberships roster changes personal reactions reactionCounts pins senders

@@ -62,8 +62,24 @@ export type CalendarForm = Pick<
 /** What may be changed of one. */
 export type CalendarChange = Partial<Omit<CalendarForm, 'owner' | 'name' | 'subscribed'>>;
 
+/** Registrations for pushes that need not be told of a change, by `registrationName`; `*` for all that there are. */
+export type Untold = ReadonlySet<string> | '*';
+
+/** What a change did to a calendar. */
+export interface CalendarTouch {
+  /** As it was left; one that was removed, as it was last. */
+  readonly calendar: CalendarRecord;
+  /** Objects were written or removed. */
+  readonly isContent: boolean;
+  /** What is said of the calendar itself, or who may what in it. */
+  readonly isProperty: boolean;
+  readonly untold: Untold | undefined;
+}
+
 /** What a caller expects of the object as it is now. Etags are without quotes. */
 export interface ObjectConditions {
+  /** Who is to hear nothing of this change by a push, beside what is expected of the object: see `Untold`. */
+  readonly untold?: Untold | undefined;
   /** One of these etags, or `*` for any state but none. */
   readonly ifMatch?: readonly string[] | '*';
   /** None of these etags, or `*` for no object at all. */
@@ -109,8 +125,8 @@ export interface TombstoneReader {
 }
 
 export class CalendarDraft extends CalendarWriteSet {
-  /** Calendars whose sync_seq this change raised, as it left them; one that it removed, as it was last. */
-  readonly touched = new Map<string, CalendarRecord>();
+  /** Calendars whose sync_seq this change raised. */
+  readonly touched = new Map<string, CalendarTouch>();
   /** Owner of an inbox → topics of which a message came in or went; what else lies in an inbox is told by its copy. */
   readonly topics = new Map<string, Set<string>>();
   /** Calendar → people who saw it before this change and may not any more. */
@@ -143,15 +159,15 @@ export class CalendarDraft extends CalendarWriteSet {
     this.put('owned', key(form.owner, form.name), Buffer.from(calendar.id));
     this.#putCount('owned', form.owner, count + 1);
     this.#putDeed(calendar, 'calendar.created', by, { name: form.name });
-    return this.#putCalendar(calendar);
+    return this.#putCalendar(calendar, { isProperty: true });
   }
 
   /** @throws Refusal `calendar_not_found`. */
-  changeCalendar(id: string, change: CalendarChange): CalendarRecord {
+  changeCalendar(id: string, change: CalendarChange, untold?: Untold): CalendarRecord {
     if (change.zone !== undefined) resetAlarms(this, id);
     // Whoever states a zone means that one, wherever the owner goes.
     const stated = change.zone === undefined ? {} : { followsOwner: false };
-    return this.#putCalendar({ ...this.#next(id), ...stated, ...change });
+    return this.#putCalendar({ ...this.#next(id), ...stated, ...change }, { isProperty: true, untold });
   }
 
   /** Removes a calendar; its shares and objects go in steps behind it. @throws Refusal `calendar_not_found`. */
@@ -165,7 +181,7 @@ export class CalendarDraft extends CalendarWriteSet {
     this.#use(calendar, -calendar.objects, -calendar.bytes);
     dropSubscription(this, calendar);
     this.#putDeed(calendar, 'calendar.removed', by, { name: calendar.name, entries: calendar.objects });
-    this.touched.set(id, calendar);
+    this.#touch(calendar, { isContent: true });
     return calendar;
   }
 
@@ -191,7 +207,7 @@ export class CalendarDraft extends CalendarWriteSet {
     const whom = user.startsWith(GROUP_SHAREE) ? { group: user.slice(GROUP_SHAREE.length) } : { user };
     const details = { ...whom, before: before?.toString() ?? null, after: access };
     this.#putDeed(calendar, 'calendar.shared', doer, details);
-    this.#putCalendar({ ...calendar, shares: calendar.shares + by });
+    this.#putCalendar({ ...calendar, shares: calendar.shares + by }, { isProperty: true });
   }
 
   /** Takes a removed calendar from the list of somebody that it was shared with. */
@@ -257,12 +273,15 @@ export class CalendarDraft extends CalendarWriteSet {
     for (const itemKey of timeKeys(id, name, record)) this.put('times', itemKey, Buffer.of(1));
     if (unanswered) this.put('unanswered', key(calendar.owner, id, name), Buffer.of(1));
     this.put('changes', numbered(seq, id), changeRecord.encode({ name, uid, removed: false }));
-    this.#putCalendar({
-      ...calendar,
-      objects: calendar.objects + grows.entries,
-      bytes: calendar.bytes + grows.bytes,
-      removed: calendar.removed - (isBack ? 1 : 0),
-    });
+    this.#putCalendar(
+      {
+        ...calendar,
+        objects: calendar.objects + grows.entries,
+        bytes: calendar.bytes + grows.bytes,
+        removed: calendar.removed - (isBack ? 1 : 0),
+      },
+      { isContent: true, untold: options.untold },
+    );
     this.#touchTopic(calendar, name, uid);
     touchMeeting(this, id, uid);
     return { etag, scheduleTag, isNew: prior === undefined, syncSeq: seq };
@@ -290,7 +309,8 @@ export class CalendarDraft extends CalendarWriteSet {
     this.#use(calendar, -1, -prior.bytes);
     const { objects, removed } = calendar;
     const left = { ...calendar, objects: objects - 1, bytes: calendar.bytes - prior.bytes };
-    this.#putCalendar(this.#forgetOldest({ ...left, removed: removed + 1 }));
+    const kept = this.#forgetOldest({ ...left, removed: removed + 1 });
+    this.#putCalendar(kept, { isContent: true, untold: conditions.untold });
     this.#touchTopic(calendar, name, uid);
     touchMeeting(this, id, uid);
     return { syncSeq: seq };
@@ -315,7 +335,10 @@ export class CalendarDraft extends CalendarWriteSet {
     const properties = this.objectProperties(from.calendar, from.name);
     this.removeObject(from.calendar, from.name, conditions);
     moveMeeting(this, from.calendar, to.calendar, index.uid);
-    const put = this.putObject(to.calendar, to.name, bytes, index, overwrite ? {} : { ifNoneMatch: '*' });
+    const put = this.putObject(to.calendar, to.name, bytes, index, {
+      ...(overwrite ? {} : { ifNoneMatch: '*' }),
+      untold: conditions.untold,
+    });
     setObjectProperties(this, to.calendar, to.name, properties);
     return put;
   }
@@ -327,13 +350,24 @@ export class CalendarDraft extends CalendarWriteSet {
     return { ...calendar, syncSeq: calendar.syncSeq + 1 };
   }
 
-  #putCalendar(calendar: CalendarRecord): CalendarRecord {
+  #putCalendar(calendar: CalendarRecord, touch: Partial<CalendarTouch>): CalendarRecord {
     this.put('calendars', key(calendar.id), calendarRecord.encode(calendar));
     // No alarm of a message goes off, and nobody is told of it but by its copy.
     if (isInbox(calendar)) return calendar;
     this.put('behind', key(calendar.id), Buffer.of(1));
-    this.touched.set(calendar.id, calendar);
+    this.#touch(calendar, touch);
     return calendar;
+  }
+
+  /** Adds to what this change did to a calendar. Of a write that somebody is to hear of, and one that not, they hear. */
+  #touch(calendar: CalendarRecord, { isContent = false, isProperty = false, untold }: Partial<CalendarTouch>): void {
+    const before = this.touched.get(calendar.id);
+    this.touched.set(calendar.id, {
+      calendar,
+      isContent: isContent || before?.isContent === true,
+      isProperty: isProperty || before?.isProperty === true,
+      untold: before === undefined || before.untold === untold ? untold : undefined,
+    });
   }
 
   /** Notes what a message of an inbox is about: one that stands for itself has its name there. */

@@ -3,9 +3,10 @@ import type { AuditActor } from '../accounts/audit-chain.ts';
 import type { Calendars } from './calendars.ts';
 import { key, lastPart, numbered, numberOf } from '../engine/keys.ts';
 import type { CalendarDraft } from './calendar-draft.ts';
+import { registrationPlaceOf, removeRegistration } from './calendar-registrations.ts';
 import { objectRecord, revisionRecord, tombstoneRecord } from './calendar-records.ts';
 
-/** Property sets looked through in one go, after which others have their turn. */
+/** Keys looked through in one go, after which others have their turn. */
 const LOOKED_AT = 1_000;
 
 /**
@@ -23,19 +24,39 @@ export async function eraseCalendarsOf(calendars: Calendars, user: string, by: A
   }
   await calendars.removeInbox(user);
   await forgetProperties(calendars, user);
+  await forgetRegistrations(calendars, user);
   await calendars.purged();
 }
 
 /** Property sets stand under their resource: the person's are found by looking at all. */
 async function forgetProperties(calendars: Calendars, user: string): Promise<void> {
-  const { properties } = calendars.environment.tables;
+  await forgetIn(calendars, 'properties', {
+    isOwn: (itemKey) => lastPart(itemKey) === user,
+    forget: (draft, itemKey) => draft.put('properties', itemKey, null),
+  });
+}
+
+/** Registrations for pushes stand under their calendar: so are they. */
+async function forgetRegistrations(calendars: Calendars, user: string): Promise<void> {
+  await forgetIn(calendars, 'registrations', {
+    isOwn: (itemKey) => registrationPlaceOf(itemKey).user === user,
+    forget: (draft, itemKey) => removeRegistration(draft, registrationPlaceOf(itemKey)),
+  });
+}
+
+/** Looks all keys of a table through for those of a person. */
+async function forgetIn(
+  calendars: Calendars,
+  table: 'properties' | 'registrations',
+  { forget, isOwn }: { isOwn: (itemKey: Buffer) => boolean; forget: (draft: CalendarDraft, itemKey: Buffer) => void },
+): Promise<void> {
   let start: Buffer = Buffer.alloc(0);
   for (;;) {
-    const found = [...properties.getKeys({ start, limit: LOOKED_AT })].map((itemKey) => Buffer.from(itemKey));
-    const own = found.filter((itemKey) => lastPart(itemKey) === user);
-    if (own.length > 0) {
-      await calendars.change((draft) => own.forEach((itemKey) => draft.put('properties', itemKey, null)));
-    } else await new Promise(setImmediate);
+    const keys = calendars.environment.tables[table].getKeys({ start, limit: LOOKED_AT });
+    const found = [...keys].map((itemKey) => Buffer.from(itemKey));
+    const own = found.filter(isOwn);
+    if (own.length > 0) await calendars.change((draft) => own.forEach((itemKey) => forget(draft, itemKey)));
+    else await new Promise(setImmediate);
     const last = found.at(-1);
     if (last === undefined || found.length < LOOKED_AT) return;
     start = Buffer.concat([last, Buffer.of(0)]);

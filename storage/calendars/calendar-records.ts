@@ -39,6 +39,7 @@ export const CALENDAR_TABLES = [
   'letters',
   'mails',
   'rsvps',
+  'registrations',
   'meta',
 ] as const;
 export type CalendarTable = (typeof CALENDAR_TABLES)[number];

@@ -13,10 +13,12 @@ import {
   type CalendarForm,
   type ObjectConditions,
   type PutOptions,
+  type CalendarTouch,
   type PutResult,
 } from './calendar-draft.ts';
 import { dropInbox } from './calendar-inbox.ts';
 import { meetingsIn, touchMeetings } from './calendar-meetings.ts';
+import { placedRegistration, removeRegistration } from './calendar-registrations.ts';
 import { CalendarReader, type AccessibleCalendar, type GroupSharing } from './calendar-reader.ts';
 import {
   type Access,
@@ -68,7 +70,7 @@ export interface CalendarsOptions {
   /** Who is in which group; without it nothing is shared with groups. */
   readonly groups?: GroupSharing;
   /** Told of every calendar that a commit changed, once it is on disk, and of those whom it shut out. */
-  readonly onChange?: (calendar: CalendarRecord, shutOut: readonly string[]) => void;
+  readonly onChange?: (touch: CalendarTouch, shutOut: readonly string[]) => void;
   /** Told of every topic of which a commit put a message into somebody’s inbox or took one out, once it is on disk. */
   readonly onTopic?: (owner: string, topic: string) => void;
   /** What people may use; without it nothing bounds them but what bounds a calendar. */
@@ -135,17 +137,17 @@ export class Calendars extends CalendarReader {
    * @throws Refusal what `decide` throws; `busy`, `storage_full`.
    */
   async change<T>(decide: (draft: CalendarDraft) => T): Promise<T> {
-    const touched: [CalendarRecord, readonly string[]][] = [];
+    const touched: [CalendarTouch, readonly string[]][] = [];
     const topics: (readonly [owner: string, topic: string])[] = [];
     let isAudited = false;
     const result = await this.#queue.change((draft) => {
       const decided = decide(draft);
-      for (const [id, calendar] of draft.touched) touched.push([calendar, draft.shutOut.get(id) ?? []]);
+      for (const [id, touch] of draft.touched) touched.push([touch, draft.shutOut.get(id) ?? []]);
       for (const [owner, some] of draft.topics) for (const topic of some) topics.push([owner, topic]);
       ({ isAudited } = draft);
       return decided;
     });
-    for (const [calendar, shutOut] of touched) this.#options.onChange?.(calendar, shutOut);
+    for (const [touch, shutOut] of touched) this.#options.onChange?.(touch, shutOut);
     for (const [owner, topic] of topics) this.#options.onTopic?.(owner, topic);
     if (isAudited) await this.#audit();
     return result;
@@ -251,6 +253,11 @@ export class Calendars extends CalendarReader {
     const { tables } = this.environment;
     const sharees = this.shareesOf(id).map(({ sharee }) => sharee);
     if (sharees.length > 0) await this.change((draft) => sharees.forEach((sharee) => draft.dropShare(id, sharee)));
+    const registered = [...tables.registrations.getRange({ ...under(id), limit: PURGE_STEP })].map(placedRegistration);
+    if (registered.length > 0) {
+      await this.change((draft) => registered.forEach(({ place }) => removeRegistration(draft, place)));
+      return true;
+    }
     const ranges = [
       ...CALENDAR_PREFIXED.map((table) => ({ table, range: under(id) })),
       { table: 'unanswered' as const, range: under(owner, id) },

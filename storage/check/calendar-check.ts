@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { unpairedAlarms } from '../calendars/calendar-alarms.ts';
 import { checkAnswers } from '../calendars/calendar-answers.ts';
 import { unpairedMeetings } from '../calendars/calendar-meetings.ts';
+import { strayRegistrations } from '../calendars/calendar-registrations.ts';
 import { unpairedRefreshes } from '../calendars/calendar-subscriptions.ts';
 import { checkMails } from '../calendars/calendar-mails.ts';
 import {
@@ -52,6 +53,9 @@ export async function checkCalendars(folder: string, findings: Findings): Promis
     }
     for (const calendar of unpairedRefreshes(environment)) {
       findings.add('subscriptions', [calendar], 'stands on one side of its index alone, or is of no calendar');
+    }
+    for (const place of strayRegistrations(environment)) {
+      findings.add('registrations', place, 'is counted otherwise than there are, or is of no calendar');
     }
     for (const meeting of unpairedMeetings(environment)) {
       findings.add('meetings', [meeting], 'does not know of an entry that it is bound to');

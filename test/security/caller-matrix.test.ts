@@ -40,6 +40,7 @@ const DAV_PATHS = [
   '/dav/calendars/someone/nothing/',
   '/dav/calendars/someone/nothing/x.ics',
   '/dav/calendars/owner/',
+  '/dav/push/owner/cal_0/x',
 ];
 /**
  * What stands in no table, by the file that adds it. The test of sources below holds the list of files, so that none is added

@@ -5,6 +5,7 @@ import { eraseCalendarsOf } from '#storage/calendars/calendar-erasure.ts';
 import { ensureInbox, INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, putMessage } from '#storage/calendars/calendar-inbox.ts';
 import { SYNC_START } from '#storage/calendars/calendar-reader.ts';
 import { key } from '#storage/engine/keys.ts';
+import type { CalendarTouch } from '#storage/calendars/calendar-draft.ts';
 import { OBJECT_BYTES_MAX, type CalendarRecord, type ObjectIndex } from '#storage/calendars/calendar-records.ts';
 import { Calendars } from '#storage/calendars/calendars.ts';
 import { checkCalendars } from '#storage/check/calendar-check.ts';
@@ -27,7 +28,7 @@ interface Store {
 function openStore(t: TestContext): Store {
   const folder = temporaryFolder(t);
   const told: string[] = [];
-  const onChange = ({ id }: CalendarRecord) => void told.push(id);
+  const onChange = ({ calendar }: CalendarTouch) => void told.push(calendar.id);
   const calendars = Calendars.open(folder, { now: () => NOON, onChange });
   t.after(async () => await calendars.close());
   return { folder, calendars, told };

@@ -42,6 +42,8 @@ export function busyThread(name: string): ThreadMetrics {
       parley_calendar_mails_total: [{ labels: ['applied'], value: 3 }],
       parley_calendar_feed_refreshes_total: [{ labels: ['failed'], value: 3 }],
       parley_calendar_feeds_refreshing: [{ labels: [], value: 4 }],
+      parley_calendar_pushes_total: [{ labels: ['sent'], value: 6 }],
+      parley_calendar_pushes_waiting: [{ labels: [], value: 2 }],
       parley_calendar_outgoing_mails_total: [{ labels: ['sent'], value: 5 }],
       parley_calendar_outgoing_mails_waiting: [{ labels: [], value: 1 }],
       parley_calendar_reminders_dropped_total: [{ labels: [], value: 1 }],

@@ -12,6 +12,7 @@ const CLASSES: readonly string[] = [
   'calendar-schedule',
   'calendar-auto-schedule',
   'calendar-availability',
+  'webdav-push',
 ];
 
 export const COMPLIANCE: string = CLASSES.join(', ');

@@ -48,7 +48,7 @@ function transferOf(request: DavRequest): {
   if (source.collection.calendar.id === target.calendar && source.object.name === target.name) {
     throw new DavRefusal(403, 'The object is there already.');
   }
-  return { source, target, options: { ...conditionsOf(headers), overwrite: readOverwrite(headers) } };
+  return { source, target, options: { ...conditionsOf(request), overwrite: readOverwrite(headers) } };
 }
 
 /** @throws DavRefusal 400 without the header, 502 for another server. */

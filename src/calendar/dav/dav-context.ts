@@ -1,6 +1,8 @@
 /** What the DAV door needs of the rest of the server. */
 import type { ObjectConditions } from '#storage/calendars/calendar-draft.ts';
+import type { RegistrationPlace } from '#storage/calendars/calendar-registrations.ts';
 import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
+import type { WebPushTarget } from '#src/push/web-push.ts';
 import type { QuotaLimits } from '#src/protocol/quotas.ts';
 import type { AccessibleCalendar } from '#storage/calendars/calendar-reader.ts';
 import type { BusyTimes } from '../objects/busy-times.ts';
@@ -70,6 +72,39 @@ export interface Span {
   readonly to: number;
 }
 
+/** What a client says of a registration for pushes. */
+export interface RegistrationForm {
+  readonly target: WebPushTarget;
+  /** Whether it is told of what is in the calendar, and of what is said of the calendar itself. */
+  readonly isContent: boolean;
+  readonly isProperty: boolean;
+  /** Milliseconds since 1970; undefined for as long as may be. */
+  readonly expiresAt: number | undefined;
+}
+
+/** Where programs are told that a calendar changed. */
+export interface DavPush {
+  /** What they make their subscriptions for (RFC 8292): an uncompressed point, base64url. */
+  readonly publicKey: string;
+  /**
+   * Registers a push resource for a calendar, or changes what is registered of it; undefined where the person has as many as one
+   * may have. @throws Refusal `field_invalid`, `target_private`.
+   */
+  register(
+    place: { readonly user: string; readonly calendar: string },
+    appPassword: string,
+    form: RegistrationForm,
+  ): Promise<{ readonly id: string; readonly expiresAt: number } | undefined>;
+  /** Ends a registration; false where there is none. */
+  unregister(place: RegistrationPlace): Promise<boolean>;
+}
+
+/** Who asks, and by which app password. */
+export interface DavCaller {
+  readonly user: string;
+  readonly appPassword: string;
+}
+
 export interface DavContext {
   readonly calendars: CalendarsAlone;
   /** What is in a calendar, as the person who has it so may see it. */
@@ -97,8 +132,9 @@ export interface DavContext {
   readonly epoch: string;
   /** Where clients reach the door, where a proxy stands in front: `https://calendar.example.org`. */
   readonly publicUrl: string | undefined;
+  readonly push: DavPush;
   /** Who sent these credentials. @throws Refusal `app_password_invalid`, `token_missing`, or one with `retryAfter`. */
-  readonly authenticate: (authorization: string | undefined, address: string) => Promise<string>;
+  readonly authenticate: (authorization: string | undefined, address: string) => Promise<DavCaller>;
   /** Waits until it is the person's turn. @throws Refusal `rate_limited`. */
   readonly pace: (user: string, method: string) => Promise<void>;
   readonly log: {

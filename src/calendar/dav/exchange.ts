@@ -9,6 +9,10 @@ export interface DavRequest extends Asking {
   readonly method: string;
   /** The address that it came from, for the audit trail. */
   readonly address: string;
+  /** The app password that it came with. */
+  readonly appPassword: string;
+  /** Where this server is for who asks: `https://calendar.example.org`. */
+  readonly origin: string;
   /** Names that this server is asked under, as `hostOf` writes them. */
   readonly hosts: readonly string[];
   /** Undefined where the path can name nothing here. */

@@ -7,7 +7,8 @@ import { broken, DavRefusal, needPrivileges, notFound } from './dav-refusal.ts';
 import type { StoredObject } from './dav-context.ts';
 import type { DavAnswer, DavRequest } from './exchange.ts';
 import { hrefOf, type DavPath } from './paths.ts';
-import { assertConditions, headerOf, namesEtag, wantsRepresentation, type Headers } from './request-preferences.ts';
+import { unregister, untoldOf } from './push-registration.ts';
+import { assertConditions, headerOf, namesEtag, wantsRepresentation } from './request-preferences.ts';
 import { findCalendar, findResource, isWritable, type CalendarResource } from './resources.ts';
 import { caldav, dav } from './xml/xml-names.ts';
 
@@ -44,7 +45,7 @@ export async function put(request: DavRequest): Promise<DavAnswer> {
     throw broken(caldav('max-resource-size'), `An object may have ${OBJECT_BYTES_MAX} bytes.`);
   }
   const { id } = target.collection.calendar;
-  const stored = await context.writer.put(viewer, id, target.file, body, conditionsOf(headers));
+  const stored = await context.writer.put(viewer, id, target.file, body, conditionsOf(request));
   const answer = answerStored(stored);
   if (!wantsRepresentation(headers)) return answer;
   const written = target.collection.contents.object(target.file);
@@ -61,19 +62,20 @@ export function answerStored({ etag, scheduleTag, isNew }: StoredObject): DavAns
   };
 }
 
-/** Answers DELETE of an object or a calendar. @throws DavRefusal and what the writer throws. */
+/** Answers DELETE of an object, a calendar or a registration for pushes. @throws DavRefusal and what the writer throws. */
 export async function remove(request: DavRequest): Promise<DavAnswer> {
   const { context, viewer, path, headers } = request;
+  if (path?.kind === 'registration') return await unregister(request, path);
   const resource = findResource(context, viewer, path);
   if (resource.kind === 'calendar') await removeCalendar(request, resource);
   else if (resource.kind === 'object' && isInbox(resource.collection.calendar)) {
     const { collection, object } = resource;
-    await context.calendars.removeObject(collection.calendar.id, object.name, conditionsOf(headers));
+    await context.calendars.removeObject(collection.calendar.id, object.name, conditionsOf(request));
   } else if (resource.kind === 'object') {
     assertWritable(resource.collection, resource.href);
     const { collection, object } = resource;
     const isSilent = headerOf(headers, 'schedule-reply')?.trim().toUpperCase() === 'F';
-    await context.writer.remove(viewer, collection.calendar.id, object.name, conditionsOf(headers), { isSilent });
+    await context.writer.remove(viewer, collection.calendar.id, object.name, conditionsOf(request), { isSilent });
   } else throw needPrivileges(resource.href, dav('unbind'));
   return { status: 204 };
 }
@@ -101,12 +103,13 @@ export function assertWritable(collection: CalendarResource, href: string): void
   if (!isWritable(collection)) throw needPrivileges(href, dav('write-content'));
 }
 
-/** What the client expects of the object as it is now; of COPY and MOVE, of the one that they are about. */
-export function conditionsOf(headers: Headers): ObjectConditions {
+/** What the client expects of the object as it is now, and who need not hear; of COPY and MOVE, of the one that they are about. */
+export function conditionsOf({ headers, viewer }: DavRequest): ObjectConditions {
   const match = etagsOf(headerOf(headers, 'if-match'));
   const noneMatch = etagsOf(headerOf(headers, 'if-none-match'));
   const scheduleTag = headerOf(headers, 'if-schedule-tag-match')?.trim();
   return {
+    untold: untoldOf(headers, viewer),
     ...(match === undefined ? {} : { ifMatch: match }),
     ...(noneMatch === undefined ? {} : { ifNoneMatch: noneMatch }),
     ...(scheduleTag === undefined ? {} : { ifScheduleTagMatch: scheduleTag.replace(/^"(.*)"$/, '$1') }),

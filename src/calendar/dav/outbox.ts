@@ -8,11 +8,9 @@ import { readComponents, sourceOf } from '../icalendar/component-reader.ts';
 import { makeFreeBusy } from '../icalendar/free-busy.ts';
 import { writeCalendar } from '../icalendar/generated-calendar.ts';
 import { readTime } from '../icalendar/values.ts';
-import { broken, DavRefusal } from './dav-refusal.ts';
-import { ALLOWED } from './compliance.ts';
+import { broken, type DavRefusal } from './dav-refusal.ts';
 import type { Span } from './dav-context.ts';
 import { answerXml, type DavAnswer, type DavRequest } from './exchange.ts';
-import { findResource } from './resources.ts';
 import { caldav, dav, DECLARATIONS } from './xml/xml-names.ts';
 import { element, textElement } from './xml/xml-writer.ts';
 
@@ -26,13 +24,9 @@ const INVALID_USER = '3.7;Invalid calendar user';
 /** Half an answer would show time as free that nobody looked at (RFC 5546 section 3.6). */
 const TOO_MUCH = '5.1;Too many entries in that time: ask about less';
 
-/** Answers POST. Appointments themselves are put into a calendar: the server tells their people. @throws DavRefusal */
-export async function post(request: DavRequest): Promise<DavAnswer> {
-  const { body, context, path, viewer } = request;
-  if (findResource(context, viewer, path).kind !== 'outbox') {
-    const others = ALLOWED.split(', ').filter((method) => method !== 'POST');
-    throw new DavRefusal(405, 'Only the outbox takes POST.', { headers: { allow: others.join(', ') } });
-  }
+/** Answers POST to the outbox. Appointments themselves are put into a calendar: the server tells their people. @throws DavRefusal */
+export async function askOutbox(request: DavRequest): Promise<DavAnswer> {
+  const { body, context, viewer } = request;
   if (body.length > QUESTION_BYTES_MAX) {
     throw broken(caldav('max-resource-size'), `A question may have ${QUESTION_BYTES_MAX} bytes.`);
   }

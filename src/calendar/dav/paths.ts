@@ -15,6 +15,8 @@ export type DavPath =
   /** A message in the inbox. */
   | { readonly kind: 'message'; readonly user: string; readonly file: string }
   | { readonly kind: 'calendar'; readonly user: string; readonly calendar: string }
+  /** Of pushes, by the calendar's id and that of the push resource. */
+  | { readonly kind: 'registration'; readonly user: string; readonly calendar: string; readonly id: string }
   | { readonly kind: 'object'; readonly user: string; readonly calendar: string; readonly file: string };
 
 /** Characters of one segment, decoded: what file systems and clients take. [404] */
@@ -25,7 +27,7 @@ export const WALKED_PATHS: readonly string[] = ['/', '/principals', '/principals
 export const DAV_ROOT = '/dav/';
 export const PRINCIPALS = '/dav/principals/';
 const CALENDARS = '/dav/calendars/';
-const AREAS = ['principals', 'calendars', 'inbox', 'outbox'] as const;
+const AREAS = ['principals', 'calendars', 'inbox', 'outbox', 'push'] as const;
 
 /** One segment, percent-encoded but for the unreserved characters of RFC 3986. */
 export function encodeSegment(segment: string): string {
@@ -47,6 +49,14 @@ export function objectHref(user: string, calendar: string, file: string): string
   return `${calendarHref(user, calendar)}${encodeSegment(file)}`;
 }
 
+export function registrationHref({
+  calendar,
+  id,
+  user,
+}: Omit<Extract<DavPath, { kind: 'registration' }>, 'kind'>): string {
+  return `${DAV_ROOT}push/${[user, calendar, id].map(encodeSegment).join('/')}`;
+}
+
 /** The one form of a path, as every answer writes it. */
 export function hrefOf(path: DavPath): string {
   switch (path.kind) {
@@ -65,6 +75,8 @@ export function hrefOf(path: DavPath): string {
       return calendarHref(path.user, path.calendar);
     case 'object':
       return objectHref(path.user, path.calendar, path.file);
+    case 'registration':
+      return registrationHref(path);
     default:
       return path satisfies never;
   }
@@ -88,6 +100,12 @@ export function readPath(target: string): DavPath | undefined {
   if (named === undefined) return { kind: 'root', href: DAV_ROOT };
   if (area === undefined) return undefined;
   const isScheduling = area === 'inbox' || area === 'outbox';
+  if (area === 'push') {
+    const isWhole = [user, calendar, file].every((segment) => segment !== undefined && isName(segment));
+    return isWhole
+      ? { kind: 'registration', user: user as string, calendar: calendar as string, id: file as string }
+      : undefined;
+  }
   if (user === undefined) {
     return isScheduling ? undefined : { kind: 'root', href: area === 'principals' ? PRINCIPALS : CALENDARS };
   }

@@ -149,7 +149,8 @@ function lookUp(context: DavContext, viewer: string, path: DavPath): Resource | 
     const principal = context.principals.find(viewer, path.user);
     return principal === undefined ? undefined : { kind: 'principal', href: principalHref(path.user), principal };
   }
-  if (path.user !== viewer) return undefined;
+  // It is ended, and nothing else.
+  if (path.user !== viewer || path.kind === 'registration') return undefined;
   if (path.kind === 'home') return { kind: 'home', href: homeHref(viewer) };
   if (path.kind === 'outbox') return { kind: 'outbox', href: hrefOf(path) };
   if (path.kind === 'inbox') return findInbox(context, viewer);

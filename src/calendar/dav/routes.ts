@@ -14,11 +14,11 @@ import { makeCalendar, makeCollection } from './collections.ts';
 import { ALLOWED, COMPLIANCE, METHODS, REFUSED_METHODS } from './compliance.ts';
 import { copy, hostOf, move } from './copying.ts';
 import { DavRefusal, errorXml, notFound } from './dav-refusal.ts';
-import type { DavContext } from './dav-context.ts';
+import type { DavCaller, DavContext } from './dav-context.ts';
 import type { DavAnswer, DavRequest } from './exchange.ts';
 import { get, put, remove } from './objects.ts';
 import { calendarHref, DAV_ROOT, readPath, WALKED_PATHS, type DavPath } from './paths.ts';
-import { post } from './outbox.ts';
+import { post } from './posting.ts';
 import { propfind } from './properties/propfind.ts';
 import { proppatch } from './properties/proppatch.ts';
 import { davRefusalOf } from './refusals.ts';
@@ -67,7 +67,7 @@ export async function addDavRoutes(app: FastifyInstance, context: DavContext): P
         answerError(context, error, request, reply),
       ),
     );
-    const users = new WeakMap<FastifyRequest, string>();
+    const callers = new WeakMap<FastifyRequest, DavCaller>();
     const config = { anyVersion: true };
     // Who asks is settled before a byte of the body is read.
     const onRequest = async (request: FastifyRequest) => {
@@ -75,13 +75,13 @@ export async function addDavRoutes(app: FastifyInstance, context: DavContext): P
       const type = request.raw.headers['content-type'];
       if (type !== undefined && !MEDIA_TYPE.test(type)) request.raw.headers['content-type'] = UNKNOWN_TYPE;
       if (request.method === 'OPTIONS') return;
-      const user = await context.authenticate(authorizationOf(request), request.ip);
-      await context.pace(user, request.method);
-      users.set(request, user);
+      const caller = await context.authenticate(authorizationOf(request), request.ip);
+      await context.pace(caller.user, request.method);
+      callers.set(request, caller);
     };
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       if (request.method === 'OPTIONS') return await reply.headers(CAPABILITIES).send();
-      return await answer(context, users.get(request) as string, request, reply);
+      return await answer(context, callers.get(request) as DavCaller, request, reply);
     };
     const method = [...METHODS, ...REFUSED_METHODS];
     for (const url of ['/dav', '/dav/*']) dav.route({ method, url, config, onRequest, handler });
@@ -112,7 +112,7 @@ const CAPABILITIES = { dav: COMPLIANCE, allow: ALLOWED };
 
 async function answer(
   context: DavContext,
-  viewer: string,
+  { appPassword, user: viewer }: DavCaller,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -124,12 +124,17 @@ async function answer(
   const body = await inflateBody(sent, headerOf(headers, 'content-encoding'), MULTIGET_BYTES_MAX);
   const { url } = request.raw;
   const answered = await handle({
-    ...{ context, viewer, method, headers, body },
+    ...{ context, viewer, appPassword, method, headers, body },
     address: request.ip,
     hosts: hostsOf(context, request),
+    origin: originOf(context, request),
     path: readPath(url ?? ''),
   });
   return await send(context, answered, request, reply);
+}
+
+function originOf({ publicUrl }: DavContext, { host, protocol }: FastifyRequest): string {
+  return publicUrl === undefined ? `${protocol}://${host}` : new URL(publicUrl).origin;
 }
 
 function hostsOf({ publicUrl }: DavContext, { host }: FastifyRequest): string[] {

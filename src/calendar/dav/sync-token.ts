@@ -1,5 +1,6 @@
 /** Sync-tokens: how far a client has read a calendar, as the absolute URI that RFC 6578 asks for. */
 import type { SyncPosition } from '#storage/calendars/calendar-reader.ts';
+import type { CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import { broken } from './dav-refusal.ts';
 import { dav } from './xml/xml-names.ts';
 
@@ -11,6 +12,11 @@ const TOKEN = /^urn:parley:sync:([\w-]{1,64}):([\w-]{1,64}):(\d{1,15})-(\d{1,15}
  */
 export function writeSyncToken(epoch: string, scope: string, { after, base }: SyncPosition): string {
   return `urn:parley:sync:${epoch}:${scope}:${after}-${base}`;
+}
+
+/** The token of a calendar as it is: nothing in it is newer. */
+export function newestToken(epoch: string, scope: string, { syncSeq }: Pick<CalendarRecord, 'syncSeq'>): string {
+  return writeSyncToken(epoch, scope, { after: syncSeq, base: syncSeq });
 }
 
 /**

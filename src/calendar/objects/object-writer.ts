@@ -173,7 +173,8 @@ export class CalendarObjectWriter {
     if (source === undefined || bytes === undefined) throw new Refusal('entry_not_found');
     assertConditions(source, options);
     const kept = calendars.objectProperties(from.calendar, from.name);
-    const conditions: ObjectConditions = options.overwrite ? {} : { ifNoneMatch: '*' };
+    const { overwrite, untold } = options;
+    const conditions: ObjectConditions = { untold, ...(overwrite ? {} : { ifNoneMatch: '*' }) };
     const put = { name: to.name, bytes, conditions };
     const [stored] = await this.putAll(user, to.calendar, [put], (draft) => {
       setObjectProperties(draft, to.calendar, to.name, kept);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { AddressBook } from '#src/calendar/address-book.ts';
 import { ensureOwnInbox } from '#src/calendar/calendar-access.ts';
 import { BasicAuthentication } from '#src/calendar/basic-authentication.ts';
+import type { DavPush } from '#src/calendar/dav/dav-context.ts';
 import { addDavRoutes } from '#src/calendar/dav/routes.ts';
 import { busyTimes } from '#src/calendar/objects/busy-times.ts';
 import { TimeSlicer } from '#src/calendar/time-slicer.ts';
@@ -97,6 +98,9 @@ export class DavTestServer {
   }
 }
 
+/** Nobody is told of anything: pushes have tests of their own, over the whole server. */
+const NO_PUSH: DavPush = { publicKey: 'B', register: async () => undefined, unregister: async () => false };
+
 const passwordOf = (user: string): string => user.split('').toReversed().join('');
 
 export function basicOf(user: string): string {
@@ -124,7 +128,8 @@ export async function startDav(): Promise<DavTestServer> {
     addresses: book.addressesOf(user),
     type: book.typeOf(user),
   });
-  const isRight = (user: string, password: string) => Object.hasOwn(PEOPLE, user) && password === passwordOf(user);
+  const isRight = (user: string, password: string) =>
+    Object.hasOwn(PEOPLE, user) && password === passwordOf(user) ? 'apw_1' : undefined;
   const basic = new BasicAuthentication(isRight, limiterBy(systemClock, { loginAttemptsPerMinute: 1_000 }), (address) =>
     book.userOf(address),
   );
@@ -178,10 +183,11 @@ export async function startDav(): Promise<DavTestServer> {
     budgets,
     epoch: 'ep_1',
     publicUrl: 'https://calendar.example.org',
+    push: NO_PUSH,
     authenticate: async (authorization, address) => {
-      const user = basic.authenticate(authorization, address);
-      await ensureOwnInbox(calendars, user);
-      return user;
+      const caller = basic.authenticate(authorization, address);
+      await ensureOwnInbox(calendars, caller.user);
+      return caller;
     },
     pace: async () => {},
     log,

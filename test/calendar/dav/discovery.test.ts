@@ -34,7 +34,7 @@ test('CAL-01 OPTIONS is answered to anybody, with the version first and nothing 
     assert.equal(reply.status, 200, path);
     assert.equal(
       reply.headers['dav'],
-      '1, 3, extended-mkcol, calendar-access, calendar-schedule, calendar-auto-schedule, calendar-availability',
+      '1, 3, extended-mkcol, calendar-access, calendar-schedule, calendar-auto-schedule, calendar-availability, webdav-push',
     );
     assert.match(String(reply.headers['allow']), /PROPFIND.*REPORT/);
   }

@@ -33,6 +33,9 @@ const PATHS = [
   '/dav/calendars/__proto__/',
   '/dav/calendars/ann/constructor/',
   '/dav/calendars/ann/f/?x=1#y',
+  '/dav/push/ann/f/x',
+  '/dav/push/ann/%2F/',
+  '/dav/push/',
 ];
 const HEADERS: readonly (readonly [string, readonly string[]])[] = [
   ['depth', ['0', '1', 'infinity', '-1', 'x']],
@@ -41,6 +44,7 @@ const HEADERS: readonly (readonly [string, readonly string[]])[] = [
   ['if-schedule-tag-match', ['"x"', '']],
   ['destination', ['/dav/calendars/ann/f/c.ics', 'http://x', '%', '/', '']],
   ['overwrite', ['F', 'T', 'x']],
+  ['push-dont-notify', ['*', '"http://x/dav/push/ann/f/x"', '"%"', '"', '*, "x"', ',,']],
   ['prefer', ['return=minimal', 'return=representation', ',']],
   ['content-type', ['text/calendar', 'text/xml', 'x', 'application/xml; charset=utf-16']],
   ['content-encoding', ['gzip', 'br', 'x']],

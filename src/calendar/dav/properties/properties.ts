@@ -13,7 +13,8 @@ import { homeTokenOf } from '../home-token.ts';
 import { calendarHref, homeHref, principalHref, PRINCIPALS, schedulingHref } from '../paths.ts';
 import { HOME_PRIVILEGES, INBOX_PRIVILEGES, OUTBOX_PRIVILEGES, privilegesOn, READ_PRIVILEGES } from './privileges.ts';
 import { isReadable, type CalendarResource, type InboxResource, type Resource } from '../resources.ts';
-import { writeSyncToken } from '../sync-token.ts';
+import { newestToken } from '../sync-token.ts';
+import { PUSH_PROPERTIES } from './push-properties.ts';
 import { timezoneOf } from './zone-property.ts';
 import { appleIcal, caldav, calendarserver, dav, type XmlName } from '../xml/xml-names.ts';
 import { element, escapeText, textElement } from '../xml/xml-writer.ts';
@@ -81,7 +82,7 @@ function lengthOf({ collection, object }: Of<'object'>): string | undefined {
 
 /** The version of everything in a calendar: ctag and sync-token move together with `sync_seq`. */
 function tokenOf({ calendar, contents }: CalendarResource, { context }: Asking): string {
-  return writeSyncToken(context.epoch, contents.scope, { after: calendar.syncSeq, base: calendar.syncSeq });
+  return newestToken(context.epoch, contents.scope, calendar);
 }
 
 /** Only for those who may see what is inside. */
@@ -335,6 +336,12 @@ function ofOwner(read: (use: { used: number; left: number | undefined }) => numb
   };
 }
 
+/** What may be registered for pushes (WebDAV Push, 2.1): calendars, by whoever reads them. */
+const PUSH: readonly [XmlName, LiveProperty['reads']][] = PUSH_PROPERTIES.map(([name, read]) => [
+  name,
+  { calendar: readable(read) },
+]);
+
 const table = (rows: readonly [XmlName, LiveProperty['reads']][], isInAllprop: boolean): [XmlName, LiveProperty][] =>
   rows.map(([name, reads]) => [name, { reads, isInAllprop }]);
 
@@ -344,6 +351,7 @@ const PROPERTIES: ReadonlyMap<XmlName, LiveProperty> = new Map([
   ...table(PRINCIPAL, false),
   ...table(CALENDAR, false),
   ...table(QUOTA, false),
+  ...table(PUSH, false),
 ]);
 
 /** Whether the server computes it, so that no client may keep a value of that name (but those of `proppatch.ts`). */

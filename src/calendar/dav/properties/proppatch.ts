@@ -15,6 +15,7 @@ import {
   type PropertyChange,
   type PropertyFailure,
 } from './property-changes.ts';
+import { untoldOf } from '../push-registration.ts';
 import { readXmlBody } from '../request-body.ts';
 import { isBrief } from '../request-preferences.ts';
 import { findResource, isWritable, type ObjectResource, type Resource } from '../resources.ts';
@@ -79,14 +80,18 @@ function mayKeep(resource: Resource, viewer: string): boolean {
   return resource.kind === 'home' || (resource.kind === 'principal' && resource.principal.user === viewer);
 }
 
-async function store({ context, viewer }: DavRequest, resource: Resource, { record, own }: Decided): Promise<void> {
+async function store(
+  { context, headers, viewer }: DavRequest,
+  resource: Resource,
+  { record, own }: Decided,
+): Promise<void> {
   if (resource.kind === 'object') return await storeOnObject(context, viewer, resource, own);
   const key = resource.kind === 'calendar' ? resource.calendar.id : resource.href;
   await context.calendars.change((draft) => {
     if (resource.kind === 'calendar') {
       // Removed, or shared no more, since it was looked up.
       if (draft.accessOf(viewer, key) === undefined) throw notFound();
-      if (Object.keys(record).length > 0) draft.changeCalendar(key, record);
+      if (Object.keys(record).length > 0) draft.changeCalendar(key, record, untoldOf(headers, viewer));
     }
     if (Object.keys(own).length > 0) changeProperties(draft, key, viewer, own);
   });

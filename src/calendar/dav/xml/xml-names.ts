@@ -4,6 +4,8 @@ export const DAV = 'DAV:';
 export const CALDAV = 'urn:ietf:params:xml:ns:caldav';
 export const CALENDARSERVER = 'http://calendarserver.org/ns/';
 export const APPLE_ICAL = 'http://apple.com/ns/ical/';
+/** Of WebDAV Push (draft-bitfire-webdav-push). */
+export const WEBDAV_PUSH = 'https://bitfire.at/webdav-push';
 
 /** An element's or property's name: `{DAV:}getetag`. */
 export type XmlName = `{${string}}${string}`;
@@ -26,6 +28,7 @@ export function nameOf(uri: string, local: string): XmlName {
 export const dav = (local: string): XmlName => nameOf(DAV, local);
 export const caldav = (local: string): XmlName => nameOf(CALDAV, local);
 export const calendarserver = (local: string): XmlName => nameOf(CALENDARSERVER, local);
+export const pushName = (local: string): XmlName => nameOf(WEBDAV_PUSH, local);
 export const appleIcal = (local: string): XmlName => nameOf(APPLE_ICAL, local);
 
 /** Namespace and local part of a name. */

@@ -1,0 +1,189 @@
+/** When pushes of calendars go out, over a real store and a push service on loopback, by a clock that a test sets. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { setDefaultCACertificates } from 'node:tls';
+import {
+  CalendarPushes,
+  PUSH_EVERY_MILLIS,
+  PUSH_MILLIS_MAX,
+  PUSHES_WAITING_MAX,
+  REGISTRATION_MILLIS_MAX,
+} from '#src/calendar/push/calendar-pushes.ts';
+import { TouchedCalendar, UNTOLD_LISTS_MAX } from '#src/calendar/push/touched-calendar.ts';
+import { vapidKey } from '#src/push/vapid-key.ts';
+import {
+  noteRegistration,
+  putRegistration,
+  registrationAt,
+  registrationsOf,
+  type RegistrationPlace,
+} from '#storage/calendars/calendar-registrations.ts';
+import { Calendars } from '#storage/calendars/calendars.ts';
+import { CERTIFICATE, LoopbackProvider, Subscription } from '#test/push/loopback-provider.ts';
+import { until } from '#test/support/waiting.ts';
+
+setDefaultCACertificates([CERTIFICATE]);
+/** 2026-11-21T08:00:00Z. */
+const NOON = Date.UTC(2026, 10, 21, 8);
+const HOUR = 3_600_000;
+/** What is left of a time when a test has seen that it is kept: timers go by the machine's clock. */
+const SOON = 500;
+
+/** A store with one calendar of ann's, and what tells of it. */
+async function open(t: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
+  const provider = await LoopbackProvider.open();
+  const clock = { at: NOON, now: () => clock.at };
+  let pushes: CalendarPushes | undefined;
+  const calendars = Calendars.open(folder, { now: clock.now, onChange: (touch) => pushes?.changed(touch) });
+  const form = { description: '', color: '', order: 0, zone: 'UTC', transparency: 'opaque' } as const;
+  const { id } = await calendars.createCalendar({
+    ...form,
+    owner: 'ann',
+    name: 'a',
+    displayname: 'A',
+    kinds: ['event'],
+  });
+  const warnings: unknown[] = [];
+  const make = () =>
+    (pushes = new CalendarPushes({
+      ...{ calendars, clock, epoch: 'ep_1', allowPrivateTargets: true },
+      vapid: vapidKey(Buffer.alloc(32, 7), 'mailto:ops@example.org'),
+      appPasswords: { has: () => true },
+      log: { warn: (...said) => void warnings.push(said) },
+    }));
+  make();
+  t.after(async () => {
+    await pushes?.stop();
+    await calendars.close();
+    await provider.close();
+    await rm(folder, { recursive: true, force: true });
+    assert.deepEqual(warnings, []);
+  });
+  let names = 0;
+  const register = async (expiresAt?: number) => {
+    names += 1;
+    const subscription = new Subscription(`${provider.url}/up/${names}/`);
+    const { endpoint, keys } = subscription.address;
+    const registered = await pushes?.register({ user: 'ann', calendar: id }, 'apw_1', {
+      ...{ target: { endpoint, keys }, isContent: true, isProperty: true, expiresAt },
+    });
+    const place: RegistrationPlace = { calendar: id, user: 'ann', id: registered?.id ?? '' };
+    const count = () => provider.asked.filter(({ path }) => path === new URL(endpoint).pathname).length;
+    return { place, count, at: () => registrationAt(calendars, place), expiresAt: registered?.expiresAt };
+  };
+  const rename = async (name: string) =>
+    await calendars.change((draft) => draft.changeCalendar(id, { displayname: name }));
+  /** The pushes of a server that begins anew: it knows what is on disk. */
+  const restart = async () => {
+    await pushes?.stop();
+    make().wake();
+  };
+  return { calendars, clock, id, provider, register, rename, restart, pushes: () => pushes as CalendarPushes };
+}
+
+test('a registration gets one push in its time, and then one for all that came', async (t) => {
+  const { calendars, clock, id, provider, register, rename } = await open(t);
+  const first = await register();
+  await rename('one');
+  await until(() => first.count() === 1 && first.at()?.toldAt === NOON, 'the first push, written down');
+  const told = first.at()?.toldSeq;
+  assert.equal(told, calendars.calendar(id)?.syncSeq);
+  clock.at += PUSH_EVERY_MILLIS - SOON;
+  for (const name of ['two', 'three']) await rename(name);
+  // Another one, that was not told yet, hears of it at once: the first has been decided on by then.
+  const second = await register();
+  await rename('four');
+  await until(() => second.count() === 1, 'the push of the second');
+  assert.equal(first.count(), 1);
+  clock.at += SOON;
+  await until(() => first.count() === 2, 'the push that was put off');
+  await until(() => first.at()?.toldSeq === calendars.calendar(id)?.syncSeq, 'it to be written down');
+  assert.equal(provider.asked.length, 3);
+});
+
+test('a push that nobody takes for an hour is given up, and nothing is due of it', async (t) => {
+  const { calendars, clock, id, provider, register, rename } = await open(t);
+  provider.answer = () => ({ status: 503 });
+  const one = await register();
+  await rename('one');
+  await until(() => one.count() === 1, 'the first attempt');
+  clock.at += PUSH_MILLIS_MAX;
+  await until(() => one.count() === 2, 'the attempt at the end of the hour');
+  // Behind the wait for the next one.
+  clock.at += 60_000;
+  await until(() => one.at()?.toldSeq === calendars.calendar(id)?.syncSeq, 'it to be given up');
+  assert.equal(one.count(), 2);
+});
+
+test('what ended is not told, and is gone when all are looked through', async (t) => {
+  const { calendars, clock, pushes, register, rename, restart } = await open(t);
+  const [short, long] = [await register(NOON + HOUR), await register(NOON + 2 * REGISTRATION_MILLIS_MAX)];
+  assert.deepEqual([short.expiresAt, long.expiresAt], [NOON + HOUR, NOON + REGISTRATION_MILLIS_MAX]);
+  clock.at = NOON + HOUR;
+  await rename('one');
+  await until(() => long.count() === 1, 'the push of what lasts');
+  assert.equal(short.count(), 0);
+  await until(() => short.at() === undefined, 'what was found to have ended to be gone');
+  clock.at = NOON + REGISTRATION_MILLIS_MAX;
+  pushes().wake();
+  await until(() => long.at() === undefined, 'what ended to be gone');
+  assert.equal(registrationsOf(calendars, 'ann'), 0);
+  const told = await register();
+  await restart();
+  await rename('two');
+  await until(() => told.count() === 1, 'a push behind another start');
+});
+
+test('what is behind is told at the start, and what is not is left alone', async (t) => {
+  const { calendars, register, restart } = await open(t);
+  const [behind, told] = [await register(), await register()];
+  await calendars.change((draft) => noteRegistration(draft, behind.place, { toldSeq: 0 }));
+  await restart();
+  await until(() => behind.count() === 1 && behind.at()?.toldSeq === told.at()?.toldSeq, 'the push of what is behind');
+  assert.equal(told.count(), 0);
+});
+
+test('what finds no room in the queue stays due', async (t) => {
+  const { calendars, clock, id, pushes, provider, register, rename } = await open(t);
+  // Nobody may have so many: they are written as the store would have them of many people.
+  const { registerMany } = makeMany(calendars, id, provider);
+  await registerMany(PUSHES_WAITING_MAX, clock.now());
+  const last = await register();
+  await rename('one');
+  const waiting = () => pushes().metrics.parley_calendar_pushes_waiting[0]?.value;
+  await until(() => waiting() === PUSHES_WAITING_MAX, 'a full queue');
+  // It is read behind the others, and none of them may go yet.
+  assert.deepEqual([provider.asked.length, last.at()?.toldSeq], [0, 1]);
+});
+
+test('of more lists of who need not hear than are kept, everybody hears', () => {
+  const touched = new TouchedCalendar();
+  for (let at = 0; at <= UNTOLD_LISTS_MAX; at += 1) {
+    touched.add({ isContent: true, isProperty: false, untold: new Set(['me', `other ${at}`]) });
+    const update = { isContent: at === UNTOLD_LISTS_MAX, isProperty: false };
+    assert.deepEqual(touched.updateFor('me'), update);
+  }
+  assert.equal(touched.updateFor('other 3').isContent, true);
+});
+
+function makeMany(calendars: Calendars, calendar: string, provider: LoopbackProvider) {
+  const { keys } = new Subscription(provider.url).address;
+  const registerMany = async (count: number, toldAt: number) => {
+    for (let from = 0; from < count; from += 1_000) {
+      await calendars.change((draft) => {
+        for (let at = from; at < Math.min(count, from + 1_000); at += 1) {
+          const place = { calendar, user: `a${at}`, id: 'x' };
+          putRegistration(draft, place, {
+            ...{ endpoint: `${provider.url}/up/${at}/`, ...keys, isContent: true, isProperty: true },
+            ...{ appPassword: 'apw_1', expiresAt: toldAt + HOUR, toldSeq: 0, toldAt },
+          });
+        }
+      });
+    }
+  };
+  return { registerMany };
+}
