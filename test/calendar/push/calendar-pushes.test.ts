@@ -106,13 +106,15 @@ test('a registration gets one push in its time, and then one for all that came',
 });
 
 test('a push that nobody takes for an hour is given up, and nothing is due of it', async (t) => {
-  const { calendars, clock, id, provider, register, rename } = await open(t);
+  const { calendars, clock, id, provider, pushes, register, rename } = await open(t);
+  const retried = () =>
+    pushes().metrics.parley_calendar_pushes_total.find(({ labels }) => labels[0] === 'retried')?.value;
   provider.answer = () => ({ status: 503 });
   const one = await register();
   await rename('one');
-  await until(() => one.count() === 1, 'the first attempt');
+  await until(() => retried() === 1, 'the first attempt to have failed');
   clock.at += PUSH_MILLIS_MAX;
-  await until(() => one.count() === 2, 'the attempt at the end of the hour');
+  await until(() => retried() === 2, 'the attempt at the end of the hour to have failed');
   // Behind the wait for the next one.
   clock.at += 60_000;
   await until(() => one.at()?.toldSeq === calendars.calendar(id)?.syncSeq, 'it to be given up');
