@@ -170,7 +170,7 @@ async function prepareAttacks(context: BenchContext, server: Server, mallory: Pe
 }
 
 function eventText(): string {
-  return calendarObject(1, 2).text.replace('bench-1@', 'bench-{n}@');
+  return calendarObject(1, 2).text.replace('bench-1@', 'put-{n}@');
 }
 
 /** @throws Error with the status when it is refused. */

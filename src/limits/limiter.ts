@@ -8,8 +8,8 @@ import { RoundRobin } from './round-robin.ts';
 const STRICT_MAX = 64;
 const NANOS_PER_SECOND = 1e9;
 const NANOS_PER_MILLI = 1e6;
-/** How long a paced request waits for its turn; one that would wait longer is refused. [rate_limited] */
-export const PACED_MILLIS_MAX = 2_000;
+/** How long a paced request waits for its turn, within the time of a request; one that would wait longer is refused. [rate_limited] */
+export const PACED_MILLIS_MAX = 5_000;
 const PACED_NANOS_MAX = BigInt(PACED_MILLIS_MAX * NANOS_PER_MILLI);
 
 interface Counted {

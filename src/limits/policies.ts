@@ -199,12 +199,12 @@ function routePolicies({ rateLimits: times }: Pick<PolicySettings, 'rateLimits'>
     calendar_read: {
       ...{ perSecond: 20 * times, burst: 200 * times },
       say: 'Reads of one person of calendars, over DAV and JSON together: a client that begins asks for each of them.',
-      beyond: 'answered in turn, up to two seconds later; then `rate_limited`',
+      beyond: 'answered in turn, up to five seconds later; then `rate_limited`',
     },
     calendar_write: {
-      ...{ perSecond: 50 * times, burst: 100 * times },
-      say: 'Writes of one person to calendars, over DAV and JSON together: a client that moves in writes each entry.',
-      beyond: 'answered in turn, up to two seconds later; then `rate_limited`',
+      ...{ perSecond: 10 * times, burst: 30 * times },
+      say: 'Writes of one person to calendars, over DAV and JSON together, each some four milliseconds of a core: a client that moves in writes each entry.',
+      beyond: 'answered in turn, up to five seconds later; then `rate_limited`',
     },
     health_read: {
       ...{ perSecond: 10 * times, burst: 60 * times, beyond },
