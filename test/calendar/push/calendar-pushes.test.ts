@@ -21,6 +21,7 @@ import {
   registrationsOf,
   type RegistrationPlace,
 } from '#storage/calendars/calendar-registrations.ts';
+import { eraseCalendarsOf } from '#storage/calendars/calendar-erasure.ts';
 import { Calendars } from '#storage/calendars/calendars.ts';
 import { CERTIFICATE, LoopbackProvider, Subscription } from '#test/push/loopback-provider.ts';
 import { until } from '#test/support/waiting.ts';
@@ -64,16 +65,17 @@ async function open(t: TestContext) {
     assert.deepEqual(warnings, []);
   });
   let names = 0;
-  const register = async (expiresAt?: number) => {
-    names += 1;
-    const subscription = new Subscription(`${provider.url}/up/${names}/`);
+  const register = async (
+    expiresAt?: number,
+    { user = 'ann', subscription = new Subscription(`${provider.url}/up/${(names += 1)}/`) } = {},
+  ) => {
     const { endpoint, keys } = subscription.address;
-    const registered = await pushes?.register({ user: 'ann', calendar: id }, 'apw_1', {
+    const registered = await pushes?.register({ user, calendar: id }, 'apw_1', {
       ...{ target: { endpoint, keys }, isContent: true, isProperty: true, expiresAt },
     });
-    const place: RegistrationPlace = { calendar: id, user: 'ann', id: registered?.id ?? '' };
+    const place: RegistrationPlace = { calendar: id, user, id: registered?.id ?? '' };
     const count = () => provider.asked.filter(({ path }) => path === new URL(endpoint).pathname).length;
-    return { place, count, at: () => registrationAt(calendars, place), expiresAt: registered?.expiresAt };
+    return { place, subscription, count, at: () => registrationAt(calendars, place), expiresAt: registered?.expiresAt };
   };
   const rename = async (name: string) =>
     await calendars.change((draft) => draft.changeCalendar(id, { displayname: name }));
@@ -144,9 +146,23 @@ test('what is behind is told at the start, and what is not is left alone', async
   const { calendars, register, restart } = await open(t);
   const [behind, told] = [await register(), await register()];
   await calendars.change((draft) => noteRegistration(draft, behind.place, { toldSeq: 0 }));
+  // A program that registers again before it was told has not read what it was not told of.
+  await register(undefined, behind);
   await restart();
   await until(() => behind.count() === 1 && behind.at()?.toldSeq === told.at()?.toldSeq, 'the push of what is behind');
   assert.equal(told.count(), 0);
+});
+
+test('whoever is erased has no registrations left, on calendars of others either', async (t) => {
+  const { calendars, id, register } = await open(t);
+  const by = { actor: 'user:ann', address: null };
+  await calendars.change((draft) => draft.share(id, 'ben', 'read'));
+  const [own, bens] = [await register(), await register(undefined, { user: 'ben' })];
+  await eraseCalendarsOf(calendars, 'ben', by);
+  assert.deepEqual([bens.at(), registrationsOf(calendars, 'ben')], [undefined, 0]);
+  assert.equal(own.at()?.toldAt, 0);
+  await eraseCalendarsOf(calendars, 'ann', by);
+  assert.deepEqual([own.at(), registrationsOf(calendars, 'ann')], [undefined, 0]);
 });
 
 test('what finds no room in the queue stays due', async (t) => {
