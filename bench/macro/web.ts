@@ -255,9 +255,10 @@ async function measureArriving(context: BenchContext, stage: Stage, viewers: rea
       await viewer.load();
       await viewer.switchTo(busy.id, last);
       await sleep(5 * PAUSE_MILLIS);
-      await poster.prepare();
       const before = await viewer.mainThreadMillis();
       await viewer.page.evaluate(() => window.probe.watch());
+      // Last of all: a page of a machine that does much else takes seconds to answer, and the server closes what is silent.
+      await poster.prepare();
       const order = { run: 'arriving', first, count, perSecond: POSTS_PER_SECOND, targets, verifyEvery: 64 };
       recorder.checkRequests(ARRIVING, viewer.name, await poster.run(order));
       first += count;
