@@ -75,7 +75,7 @@ interface Due {
   readonly place: RegistrationPlace;
   readonly since: number;
   update: Update;
-  /** What there was when it was composed. */
+  /** The sync_seq up to which it says what changed. */
   seq: number;
   /** Another push of the same registration says it as well. */
   isVoid: boolean;
@@ -223,11 +223,12 @@ export class CalendarPushes implements DavPush {
     if (touched === undefined) return;
     try {
       for await (const page of this.#pages(under(calendar))) {
-        const silent = page.filter(
-          (registration) => !this.#enqueue(registration, touched.updateFor(registrationName(registration.place))),
-        );
+        const silent = page.filter((registration) => {
+          const update = touched.updateFor(registrationName(registration.place));
+          return !this.#enqueue(registration, update, touched.seq);
+        });
         if (this.#job.isStopped) return;
-        await this.#noteTold(calendar, silent);
+        await this.#noteTold(silent, touched.seq);
       }
     } catch (error) {
       // They are due still, and the look finds them.
@@ -236,24 +237,29 @@ export class CalendarPushes implements DavPush {
   }
 
   /** Of what a registration hears nothing, it was told. */
-  async #noteTold(calendar: string, silent: readonly PlacedRegistration[]): Promise<void> {
-    const { calendars } = this.#options;
-    const toldSeq = calendars.calendar(calendar)?.syncSeq ?? 0;
-    const behind = silent.filter((one) => one.toldSeq < toldSeq && !this.#waiting.has(registrationName(one.place)));
+  async #noteTold(silent: readonly PlacedRegistration[], toldSeq: number): Promise<void> {
+    const behind = silent.filter((one) => one.toldSeq < toldSeq && !this.#isDue(one.place));
     if (behind.length === 0) return;
-    await calendars.change((draft) => behind.forEach(({ place }) => noteRegistration(draft, place, { toldSeq })));
+    await this.#options.calendars.change((draft) =>
+      behind.forEach(({ place }) => noteRegistration(draft, place, { toldSeq })),
+    );
   }
 
   #tellGone(calendar: string): void {
     const { registrations } = this.#options.calendars.environment.tables;
     for (const row of registrations.getRange({ ...under(calendar), limit: GONE_TOLD_MAX })) {
       const { place, ...last } = placedRegistration({ key: Buffer.from(row.key), value: row.value });
-      this.#enqueue({ place, ...last }, { isContent: true, isProperty: false }, last);
+      this.#enqueue({ place, ...last }, { isContent: true, isProperty: false }, 0, last);
     }
   }
 
+  /** Whether a push of a registration waits or is under way. */
+  #isDue(place: RegistrationPlace): boolean {
+    return this.#queue.inSequence(registrationName(place)).length > 0;
+  }
+
   /** Puts a push on its way, or lets the one that waits say it as well. False where the registration is for nothing of it. */
-  #enqueue(registration: PlacedRegistration, update: Update, last?: PushRegistration): boolean {
+  #enqueue(registration: PlacedRegistration, update: Update, seq: number, last?: PushRegistration): boolean {
     const { place, toldAt } = registration;
     const isContent = update.isContent && registration.isContent;
     const isProperty = update.isProperty && registration.isProperty;
@@ -263,9 +269,10 @@ export class CalendarPushes implements DavPush {
     const waiting = this.#waiting.get(name);
     if (waiting !== undefined && last === undefined) {
       waiting.update = joined(waiting.update, { isContent, isProperty });
+      waiting.seq = Math.max(waiting.seq, seq);
       return true;
     }
-    const due = { place, since: now, update: { isContent, isProperty }, seq: 0, isVoid: false, last };
+    const due = { place, since: now, update: { isContent, isProperty }, seq, isVoid: false, last };
     this.#waiting.set(name, due);
     const isTaken = this.#queue.add(due, Math.min(toldAt, now) + PUSH_EVERY_MILLIS);
     if (!isTaken) {
@@ -279,7 +286,9 @@ export class CalendarPushes implements DavPush {
     const { allowPrivateTargets, clock, vapid } = this.#options;
     if (due.isVoid) return { result: 'over', answer: 'void' };
     const registration = due.last ?? this.#registration(due.place);
-    if (registration === undefined || !this.#mayHear(due, registration)) return { result: 'over', answer: 'ended' };
+    if (registration === undefined || !this.#lasts(due.place, registration)) return { result: 'over', answer: 'ended' };
+    // They could, when it was there.
+    if (due.last === undefined && !this.#mayRead(due.place)) return { result: 'over', answer: 'ended' };
     const name = registrationName(due.place);
     // What changes from here on is another push.
     if (this.#waiting.get(name) === due) this.#waiting.delete(name);
@@ -293,29 +302,30 @@ export class CalendarPushes implements DavPush {
     const newer = this.#waiting.get(name);
     if (newer !== undefined) {
       due.update = joined(due.update, newer.update);
+      due.seq = Math.max(due.seq, newer.seq);
       newer.isVoid = true;
     }
     this.#waiting.set(name, due);
     return made;
   }
 
-  /** Whether a registration lasts, and whoever made it may read the calendar still. */
-  #mayHear({ last, place: { calendar, user } }: Pick<Due, 'last' | 'place'>, registration: PushRegistration): boolean {
-    const { appPasswords, calendars, clock } = this.#options;
-    if (registration.expiresAt <= clock.now() || !appPasswords.has(user, registration.appPassword)) return false;
-    // They could, when it was there.
-    if (last !== undefined) return true;
-    const access = calendars.accessOf(user, calendar);
+  /** Whether a registration has not ended, nor the app password that it was made by. */
+  #lasts({ user }: RegistrationPlace, { appPassword, expiresAt }: PushRegistration): boolean {
+    const { appPasswords, clock } = this.#options;
+    return expiresAt > clock.now() && appPasswords.has(user, appPassword);
+  }
+
+  #mayRead({ calendar, user }: RegistrationPlace): boolean {
+    const access = this.#options.calendars.accessOf(user, calendar);
     return access !== undefined && ACCESS_RANK[access] >= ACCESS_RANK.read;
   }
 
-  /** What a push says now, which is noted in it. */
+  /** What a push says now. */
   #compose(due: Due, { expiresAt }: PushRegistration): WebPushMessage {
     const { calendars, clock, epoch } = this.#options;
     const { place, update } = due;
     const calendar = calendars.calendar(place.calendar);
     const access = calendars.accessOf(place.user, place.calendar);
-    due.seq = calendar?.syncSeq ?? 0;
     const syncToken =
       calendar === undefined || access === undefined
         ? undefined
@@ -347,7 +357,8 @@ export class CalendarPushes implements DavPush {
       for await (const page of this.#pages({})) {
         const ended = page.filter(
           (one) =>
-            calendars.calendar(one.place.calendar) !== undefined && !this.#mayHear({ ...one, last: undefined }, one),
+            calendars.calendar(one.place.calendar) !== undefined &&
+            !(this.#lasts(one.place, one) && this.#mayRead(one.place)),
         );
         if (ended.length > 0)
           await calendars.change((draft) => ended.forEach(({ place }) => removeRegistration(draft, place)));
@@ -362,11 +373,11 @@ export class CalendarPushes implements DavPush {
 
   /** Nobody knows any more what it was that a registration was not told of: a crash came between. */
   #enqueueBehind(registration: PlacedRegistration): void {
-    const { calendar: id } = registration.place;
-    const calendar = this.#options.calendars.calendar(id);
-    const isBehind = calendar !== undefined && registration.toldSeq < calendar.syncSeq;
-    // What is gathered now is told by itself.
-    if (isBehind && !this.#gathered.has(id)) this.#enqueue(registration, { isContent: true, isProperty: true });
+    const { place, toldSeq } = registration;
+    const seq = this.#options.calendars.calendar(place.calendar)?.syncSeq ?? 0;
+    // What is gathered now, or due, is told by itself.
+    if (toldSeq >= seq || this.#gathered.has(place.calendar) || this.#isDue(place)) return;
+    this.#enqueue(registration, { isContent: true, isProperty: true }, seq);
   }
 
   async *#pages({

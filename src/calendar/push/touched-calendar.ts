@@ -12,12 +12,15 @@ export interface Update {
 const NOTHING: Update = { isContent: false, isProperty: false };
 
 export class TouchedCalendar {
+  /** The sync_seq up to which it is known what happened. */
+  seq = 0;
   /** What everybody hears of. */
   #loud = NOTHING;
   /** By the list: what those who are not on it hear of. */
   readonly #quiet = new Map<string, Update & { readonly untold: Untold }>();
 
-  add({ isContent, isProperty, untold }: Pick<CalendarTouch, 'isContent' | 'isProperty' | 'untold'>): void {
+  add({ calendar: { syncSeq }, isContent, isProperty, untold }: CalendarTouch): void {
+    this.seq = Math.max(this.seq, syncSeq);
     const update = { isContent, isProperty };
     const name = untold === undefined || untold === '*' ? '*' : [...untold].toSorted().join('\n');
     const before = this.#quiet.get(name);

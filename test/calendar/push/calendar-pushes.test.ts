@@ -178,10 +178,12 @@ test('what finds no room in the queue stays due', async (t) => {
   assert.deepEqual([provider.asked.length, last.at()?.toldSeq], [0, 1]);
 });
 
-test('of more lists of who need not hear than are kept, everybody hears', () => {
+test('of more lists of who need not hear than are kept, everybody hears', async (t) => {
+  const { calendars, id } = await open(t);
+  const calendar = calendars.calendar(id)!;
   const touched = new TouchedCalendar();
   for (let at = 0; at <= UNTOLD_LISTS_MAX; at += 1) {
-    touched.add({ isContent: true, isProperty: false, untold: new Set(['me', `other ${at}`]) });
+    touched.add({ calendar, isContent: true, isProperty: false, untold: new Set(['me', `other ${at}`]) });
     const update = { isContent: at === UNTOLD_LISTS_MAX, isProperty: false };
     assert.deepEqual(touched.updateFor('me'), update);
   }
