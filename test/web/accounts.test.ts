@@ -3,14 +3,16 @@
  * the installation sends. Without Chromium on the machine it is skipped.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { APP_PASSWORDS_MAX } from '#src/protocol/sessions/app-passwords.ts';
 import { mailSettings, MailServer, trusting } from '#test/mail/mail-server.ts';
 import { startConsoleServer } from '#test/support/console.ts';
 import { request } from '#test/support/server.ts';
 import { until } from '#test/support/waiting.ts';
 import { start } from '#test/messaging/conversing.ts';
 import { fieldOf, messageOf, openRow, send, signIn } from './app-page.ts';
-import { assertAccessible, CHROMIUM, NARROW, People } from './browser.ts';
+import { assertAccessible, CHROMIUM, NARROW, People, WIDE } from './browser.ts';
 import { buildApp } from './built-app.ts';
 
 buildApp();
@@ -147,6 +149,108 @@ describe('accounts in the app in Chromium', { skip: CHROMIUM === undefined && 'n
     assert.equal(await notice.count(), 0);
     await desk.context().close();
     await phone.context().close();
+  });
+
+  test('CRD-05 CAL-03 a calendar program gets a password of its own, signs in with what the page says, and is shut out again', async () => {
+    const page = await withClipboard.person();
+    const { fay } = await server.people('fay');
+    await signIn(server, page, fay.username);
+    await page.getByRole('navigation').getByTitle('Settings').click();
+    const programs = page.getByRole('region', { name: 'Calendar programs' });
+    const make = programs.getByRole('button', { name: 'Make a password' });
+    await programs.getByLabel('What is it for?').fill('  ');
+    assert.ok(await make.isDisabled());
+    await programs.getByLabel('What is it for?').fill('My phone');
+    await make.click();
+    const password = await programs.getByLabel('Password for My phone').inputValue();
+    const address = await programs.getByLabel('Address of the server').inputValue();
+    const username = await programs.getByLabel('Username for programs').inputValue();
+    assert.equal(address, `${server.calendar}/dav/`);
+    await programs.getByRole('button', { name: 'Copy the password' }).click();
+    await programs.getByText('Copied.').first().waitFor();
+    // A program knows nothing but these three.
+    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+    const program = async () =>
+      (await fetch(address, { method: 'PROPFIND', headers: { authorization, depth: '0' } })).status;
+    assert.equal(await program(), 207);
+    const tabs = programs.getByRole('tablist', { name: 'How to set up a program' });
+    for (const [name, words] of [
+      ['iPhone, iPad, Mac', new URL(server.calendar).host],
+      ['Thunderbird', 'Find Calendars'],
+      ['Another program', 'never with your own'],
+      ['DAVx⁵ (Android)', 'UnifiedPush'],
+    ] as const) {
+      await tabs.getByRole('tab', { name }).click();
+      await programs.getByRole('tabpanel', { name }).getByText(words).waitFor();
+    }
+    for (const size of [WIDE, NARROW]) {
+      await page.setViewportSize(size);
+      await assertAccessible(page, `calendar programs, ${size.width}`);
+    }
+    // It is shown once; that it was used stands in the list.
+    await page.reload();
+    const list = programs.getByRole('list', { name: 'Passwords of programs' });
+    await list
+      .getByRole('listitem')
+      .filter({ hasText: 'My phone' })
+      .getByText(/^Last used/)
+      .waitFor();
+    assert.equal(await programs.getByLabel('Password for My phone').count(), 0);
+    for (let count = 1; count < APP_PASSWORDS_MAX; count += 1) {
+      const form = { token: fay.session.token, body: { name: `other ${count}` } };
+      assert.equal((await request('POST', `${server.coordinator}/v1/app-passwords`, form)).status, 201);
+    }
+    await programs.getByLabel('What is it for?').fill('One more');
+    await make.click();
+    await programs.getByRole('alert').waitFor();
+    // What was typed is there still.
+    assert.equal(await programs.getByLabel('What is it for?').inputValue(), 'One more');
+    await list.getByRole('listitem').filter({ hasText: 'My phone' }).getByRole('button', { name: 'Revoke' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke the password for My phone?' });
+    await assertAccessible(page, 'revoking a password');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal(await program(), 207);
+    await list.getByRole('listitem').filter({ hasText: 'My phone' }).getByRole('button', { name: 'Revoke' }).click();
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await list.getByText('My phone').waitFor({ state: 'detached' });
+    assert.equal(await program(), 401);
+    await make.click();
+    await programs.getByLabel('Password for One more').waitFor();
+    await page.context().close();
+  });
+
+  test('what the installation knows of a person is a file among their downloads, and none where it breaks off', async () => {
+    const page = await people.person();
+    const { gus } = await server.people('gus');
+    const { id } = await start(server, gus, 'room', [], 'Notes');
+    await signIn(server, page, gus.username);
+    await openRow(page, 'Notes');
+    await send(page, 'Notes', 'a word of mine');
+    await page.getByRole('navigation').getByTitle('Settings').click();
+    const own = page.getByRole('region', { name: 'Your data' });
+    const coming = page.waitForEvent('download');
+    await own.getByRole('button', { name: 'Download my data' }).click();
+    const download = await coming;
+    assert.match(download.suggestedFilename(), /^parley-gus-\d{4}-\d\d-\d\d\.ndjson$/);
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trimEnd()
+      .split('\n');
+    const parts = lines.map((line) => JSON.parse(line) as Record<string, Record<string, unknown>>);
+    assert.ok(parts.some(({ message }) => message?.['body'] === 'a word of mine'));
+    assert.ok(parts.some(({ conversation }) => conversation?.['id'] === id));
+    assert.ok(parts.at(-1)?.['end'] !== undefined);
+    await own.getByRole('status').getByText('The file is with your downloads.').waitFor();
+    await page.route('**/v1/me/export', async (route) => {
+      const reply = await route.fetch();
+      const body = (await reply.text()).split('\n').slice(0, -2).join('\n');
+      await route.fulfill({ response: reply, body });
+    });
+    let downloads = 0;
+    page.on('download', () => (downloads += 1));
+    await own.getByRole('button', { name: 'Download my data' }).click();
+    await own.getByRole('alert').getByText('It broke off before the end').waitFor();
+    assert.equal(downloads, 0);
+    await page.context().close();
   });
 
   test('GST-01 a guest is invited into a room, comes in by the link, is seen with their term, and is shown out again', async () => {

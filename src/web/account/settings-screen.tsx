@@ -1,4 +1,4 @@
-/** The person's own account: who they are to others, how the app looks, their password and their devices. */
+/** The person's own account: who they are to others, how the app looks, their password, devices and programs, and what is known of them. */
 import {
   ActionIcon,
   Button,
@@ -21,12 +21,17 @@ import { useSignOut } from '../chat/sign-out.ts';
 import { NotificationsSection } from '../notifications/notifications-section.tsx';
 import { DevicesSection } from './devices-section.tsx';
 import { LanguageChoice } from './language-choice.tsx';
+import { OwnDataSection } from './own-data.tsx';
 import { PasswordSection } from './password-section.tsx';
 import { ProfileSection } from './profile-section.tsx';
 
 /** Few come here for it, and the list of conversations waits for nothing of it. */
 const SecondFactors = lazy(async () => ({
   default: (await import('./second-factors/second-factors.tsx')).SecondFactors,
+}));
+
+const CalendarPrograms = lazy(async () => ({
+  default: (await import('./programs/calendar-programs.tsx')).CalendarPrograms,
 }));
 
 export function SettingsScreen() {
@@ -66,6 +71,14 @@ export function SettingsScreen() {
         </Section>
         <Section title={t('settings.devices')}>
           <DevicesSection />
+        </Section>
+        <Section title={t('programs.title')}>
+          <Suspense fallback={<Skeleton height={80} />}>
+            <CalendarPrograms />
+          </Suspense>
+        </Section>
+        <Section title={t('ownData.title')}>
+          <OwnDataSection />
         </Section>
       </Stack>
     </div>

@@ -51,10 +51,12 @@ const WALK = 'parley.walk';
 const WALK_PLACE = 'parley.walk.place';
 
 const BASE = new URL('.', document.baseURI).href.replace(/\/+$/, '');
+/** Where the calendar is for this page. */
+export const CALENDAR_URL = document.documentElement.dataset['calendar'] ?? BASE;
 const OPTIONS = {
   coordinatorUrl: BASE,
   messagingUrl: document.documentElement.dataset['messaging'] ?? BASE,
-  calendarUrl: document.documentElement.dataset['calendar'] ?? BASE,
+  calendarUrl: CALENDAR_URL,
   sessionCookie: true,
 };
 

@@ -1,4 +1,4 @@
-/** A link to hand on: a field that is read, with a button that copies it where the browser lends the clipboard. */
+/** A link to hand on, or something to type elsewhere: a field that is read, with a button that copies it where the browser lends the clipboard. */
 import { ActionIcon, Text, TextInput } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { Check, Copy } from 'lucide-react';
@@ -8,9 +8,11 @@ interface CopyFieldProps {
   readonly label: string;
   readonly description: string;
   readonly value: string;
+  /** What the button is called; by default it copies a link. */
+  readonly copy?: string;
 }
 
-export function CopyField({ label, description, value }: CopyFieldProps) {
+export function CopyField({ copy, label, description, value }: CopyFieldProps) {
   const { t } = useTranslation();
   const clipboard = useClipboard();
   return (
@@ -23,7 +25,7 @@ export function CopyField({ label, description, value }: CopyFieldProps) {
         rightSection={
           // Browsers lend it to pages that came over TLS, or from this machine.
           'clipboard' in navigator && (
-            <ActionIcon variant="subtle" aria-label={t('app.copyLink')} onClick={() => clipboard.copy(value)}>
+            <ActionIcon variant="subtle" aria-label={copy ?? t('app.copyLink')} onClick={() => clipboard.copy(value)}>
               {clipboard.copied ? <Check size={16} /> : <Copy size={16} />}
             </ActionIcon>
           )
