@@ -18,6 +18,7 @@ import {
   noteRegistration,
   putRegistration,
   registrationAt,
+  registrationName,
   registrationsOf,
   type RegistrationPlace,
 } from '#storage/calendars/calendar-registrations.ts';
@@ -109,18 +110,42 @@ test('a registration gets one push in its time, and then one for all that came',
 
 test('a push that nobody takes for an hour is given up, and nothing is due of it', async (t) => {
   const { calendars, clock, id, provider, pushes, register, rename } = await open(t);
-  const retried = () =>
-    pushes().metrics.parley_calendar_pushes_total.find(({ labels }) => labels[0] === 'retried')?.value;
   provider.answer = () => ({ status: 503 });
   const one = await register();
   await rename('one');
-  await until(() => retried() === 1, 'the first attempt to have failed');
+  await until(() => retried(pushes()) === 1, 'the first attempt to have failed');
   clock.at += PUSH_MILLIS_MAX;
-  await until(() => retried() === 2, 'the attempt at the end of the hour to have failed');
+  await until(() => retried(pushes()) === 2, 'the attempt at the end of the hour to have failed');
   // Behind the wait for the next one.
   clock.at += 60_000;
   await until(() => one.at()?.toldSeq === calendars.calendar(id)?.syncSeq, 'it to be given up');
   assert.equal(one.count(), 2);
+});
+
+test('who is spared a change was told of it, and a change that comes during an attempt that fails is told with the next', async (t) => {
+  const { calendars, clock, id, provider, pushes, register, rename } = await open(t);
+  const waiting = () => pushes().metrics.parley_calendar_pushes_waiting[0]?.value;
+  const one = await register();
+  const spared = new Set([registrationName(one.place)]);
+  await calendars.change((draft) => draft.changeCalendar(id, { displayname: 'spared' }, spared));
+  await until(() => one.at()?.toldSeq === calendars.calendar(id)?.syncSeq, 'the change to be noted as told');
+  assert.deepEqual([one.count(), one.at()?.toldAt], [0, 0]);
+  const { promise, resolve: fail } = Promise.withResolvers<void>();
+  provider.answer = async () => {
+    await promise;
+    return { status: 503 };
+  };
+  await rename('one');
+  await until(() => one.count() === 1, 'an attempt');
+  await rename('two');
+  await until(() => waiting() === 2, 'another push to wait behind it');
+  fail();
+  await until(() => retried(pushes()) === 1, 'the attempt to have failed');
+  provider.answer = () => ({ status: 201 });
+  clock.at += 60_000;
+  await until(() => waiting() === 0, 'nothing to wait');
+  assert.equal(one.count(), 2);
+  assert.equal(one.at()?.toldSeq, calendars.calendar(id)?.syncSeq);
 });
 
 test('what ended is not told, and is gone when all are looked through', async (t) => {
@@ -189,6 +214,11 @@ test('of more lists of who need not hear than are kept, everybody hears', async 
   }
   assert.equal(touched.updateFor('other 3').isContent, true);
 });
+
+/** Attempts that failed so far. */
+function retried(pushes: CalendarPushes): number | undefined {
+  return pushes.metrics.parley_calendar_pushes_total.find(({ labels }) => labels[0] === 'retried')?.value;
+}
 
 function makeMany(calendars: Calendars, calendar: string, provider: LoopbackProvider) {
   const { keys } = new Subscription(provider.url).address;
