@@ -55,7 +55,6 @@ export interface CalendarOpeningOptions {
   readonly accounts: Accounts;
   readonly access: Pick<AccessControl, 'allows'>;
   readonly appPasswords: Pick<AppPasswords, 'has' | 'verify'>;
-
   readonly directory: Directory;
   /** Who is in which group, for what is shared with groups. */
   readonly memberships: GroupMemberships;

@@ -164,7 +164,7 @@ describe('accounts in the app in Chromium', { skip: CHROMIUM === undefined && 'n
     await make.click();
     const password = await programs.getByLabel('Password for My phone').inputValue();
     const address = await programs.getByLabel('Address of the server').inputValue();
-    const username = await programs.getByLabel('Username for programs').inputValue();
+    const username = await programs.getByLabel('User name for programs').inputValue();
     assert.equal(address, `${server.calendar}/dav/`);
     await programs.getByRole('button', { name: 'Copy the password' }).click();
     await programs.getByText('Copied.').first().waitFor();

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useChat } from '../chat/chat-context.ts';
 import { sentenceOf } from '../kit/language.ts';
+import { offerFile } from '../kit/offer-file.ts';
 import { FormAnswer, type Answer } from './form-answer.tsx';
 
 /** How the last line of a whole export begins. */
@@ -32,7 +33,7 @@ export function OwnDataSection() {
       // One that broke off has no last line, and nobody should take it for all there is.
       const end = await lines.slice(-LAST_LINE_BYTES).text();
       const isWhole = end.trimEnd().split('\n').at(-1)?.startsWith(LAST_LINE) === true;
-      if (isWhole) offer(lines, `parley-${me}-${new Date().toISOString().slice(0, 10)}.ndjson`);
+      if (isWhole) offerFile(lines, `parley-${me}-${new Date().toISOString().slice(0, 10)}.ndjson`);
       setAnswer({ text: t(isWhole ? 'ownData.saved' : 'ownData.brokeOff'), isDone: isWhole });
     } catch (thrown) {
       if (!signal.aborted) setAnswer({ text: sentenceOf(thrown), isDone: false });
@@ -49,13 +50,4 @@ export function OwnDataSection() {
       <FormAnswer answer={answer} />
     </Stack>
   );
-}
-
-/** Hands a file to the browser, which keeps it where it keeps what was downloaded. */
-function offer(bytes: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(bytes);
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

@@ -9,9 +9,11 @@ import {
   CalendarPushes,
   PUSH_EVERY_MILLIS,
   PUSH_MILLIS_MAX,
+  PUSHES_OF_ONE_AT_ONCE,
   PUSHES_WAITING_MAX,
   REGISTRATION_MILLIS_MAX,
 } from '#src/calendar/push/calendar-pushes.ts';
+import { UNTOLD_URLS_MAX, untoldOf } from '#src/calendar/dav/push-registration.ts';
 import { TouchedCalendar, UNTOLD_LISTS_MAX } from '#src/calendar/push/touched-calendar.ts';
 import { vapidKey } from '#src/push/vapid-key.ts';
 import {
@@ -176,6 +178,37 @@ test('what is behind is told at the start, and what is not is left alone', async
   await restart();
   await until(() => behind.count() === 1 && behind.at()?.toldSeq === told.at()?.toldSeq, 'the push of what is behind');
   assert.equal(told.count(), 0);
+});
+
+test('of one person so many pushes are under way and no more, and others are not held up', async (t) => {
+  const { calendars, id, provider, register, rename } = await open(t);
+  await calendars.change((draft) => draft.share(id, 'ben', 'read'));
+  const { promise, resolve: answer } = Promise.withResolvers<void>();
+  provider.answer = async () => {
+    await promise;
+    return { status: 201 };
+  };
+  const own: Awaited<ReturnType<typeof register>>[] = [];
+  for (let count = 0; count <= PUSHES_OF_ONE_AT_ONCE; count += 1) own.push(await register());
+  const bens = await register(undefined, { user: 'ben' });
+  await rename('one');
+  // It is read behind all of ann's.
+  await until(() => bens.count() === 1, 'the push of ben');
+  const asked = () => own.filter(({ count }) => count() === 1).length;
+  await until(() => asked() === PUSHES_OF_ONE_AT_ONCE, 'those of ann that may go');
+  assert.equal(asked(), PUSHES_OF_ONE_AT_ONCE);
+  answer();
+  await until(() => asked() === PUSHES_OF_ONE_AT_ONCE + 1, 'the last one');
+});
+
+test('so many URLs in one Push-Dont-Notify count, and those behind them are told', () => {
+  const urls = (count: number) => Array.from({ length: count }, (_, at) => `"/dav/push/ann/cal_0/${at}"`).join(', ');
+  const spared = (count: number) => {
+    const untold = untoldOf({ 'push-dont-notify': urls(count) }, 'ann');
+    return untold instanceof Set ? untold.size : untold;
+  };
+  assert.deepEqual([spared(UNTOLD_URLS_MAX), spared(UNTOLD_URLS_MAX + 1)], [UNTOLD_URLS_MAX, UNTOLD_URLS_MAX]);
+  assert.equal(untoldOf({ 'push-dont-notify': urls(1) }, 'ben'), undefined);
 });
 
 test('whoever is erased has no registrations left, on calendars of others either', async (t) => {

@@ -2,6 +2,7 @@
 import { Button, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { offerFile } from '../../kit/offer-file.ts';
 
 export interface RecoveryCodesProps {
   readonly codes: readonly string[];
@@ -19,13 +20,7 @@ export function RecoveryCodes({ codes, onKept }: RecoveryCodesProps) {
       () => undefined,
     );
   };
-  const save = () => {
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-    link.download = 'parley-recovery-codes.txt';
-    link.click();
-    URL.revokeObjectURL(link.href);
-  };
+  const save = () => offerFile(new Blob([text], { type: 'text/plain' }), 'parley-recovery-codes.txt');
   return (
     <div role="group" aria-label={t('factor.codes')}>
       <Stack gap="sm">

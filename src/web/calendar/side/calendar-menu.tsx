@@ -3,6 +3,7 @@ import { ActionIcon, Menu } from '@mantine/core';
 import { Download, MoreVertical, Pencil, Share2, Upload } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { harmlessName } from '../../kit/harmless-text.ts';
+import { offerFile } from '../../kit/offer-file.ts';
 import { useCalendar } from '../calendar-context.ts';
 import { mayWrite } from '../state/calendar-list.ts';
 import type { Calendar } from '../state/occurrence.ts';
@@ -15,13 +16,7 @@ export function CalendarMenu({ calendar }: { readonly calendar: Calendar }) {
   const name = harmlessName(calendar.displayname, t('untitled'));
   const takeHome = async () => {
     try {
-      const url = URL.createObjectURL(await api.exportFile(id));
-      const link = document.createElement('a');
-      link.href = url;
-      link.download = `${name.replaceAll(/[\\/:*?"<>|]/gu, '_')}.ics`;
-      link.click();
-      // The browser has read it by then; kept for ever it would be memory of the page.
-      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+      offerFile(await api.exportFile(id), `${name.replaceAll(/[\\/:*?"<>|]/gu, '_')}.ics`);
     } catch (thrown) {
       notices.refuse(thrown);
     }
