@@ -9,31 +9,13 @@ import type { OutboxEntry, OutboxStore } from '#src/client/conversations/outbox.
 import { isRecord } from '#src/client/conversations/records.ts';
 import { cookieSession } from '#src/client/connection/session.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
+import { keep, readKept } from '../kit/kept-values.ts';
 import { leaveWorker } from './worker-account.ts';
 
 /** Its value changes when somebody signs in or out: the other tabs are told by the browser. */
 export const SESSION_KEY = 'parley.session';
 const DEVICES = 'parley.devices';
 const OUTBOX = 'parley.outbox';
-
-/** JSON as it was kept; undefined for nothing, or for what is none. */
-export function readKept(key: string): unknown {
-  try {
-    return JSON.parse(localStorage.getItem(key) ?? 'null') ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Keeps a value; a storage that is full or closed keeps nothing, and the visit goes on without. Answers whether it did. */
-export function keep(key: string, value: unknown): boolean {
-  try {
-    localStorage.setItem(key, JSON.stringify(value));
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /**
  * The session to go on with, without a token. A refresh token that lies here from before there was the cookie comes along: it moves

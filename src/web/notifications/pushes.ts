@@ -1,6 +1,6 @@
 /** Pushes to this browser: the service worker that shows them, whether the person wants them here, and what is read meanwhile. */
 import type { ParleyClient } from '#src/client/parley-client.ts';
-import { keep, readKept } from '../account/kept-session.ts';
+import { keep, readKept } from '../kit/kept-values.ts';
 import { closeRead, hasWorkers, startWorker } from '../account/worker-account.ts';
 import type { Inbox } from '../chat/state/inbox.ts';
 import { currentLanguage } from '../kit/language.ts';

@@ -1,7 +1,7 @@
 /** The calendars that somebody has or is let into, which of them are shown, and in which colour. */
 import type { CalendarApi } from '#src/client/calendar-api.ts';
 import type { ParleyClient } from '#src/client/parley-client.ts';
-import { keep, readKept } from '../../account/kept-session.ts';
+import { keep, readKept } from '../../kit/kept-values.ts';
 import { sentenceOf } from '../../kit/language.ts';
 import { Observable } from '../../kit/observable.ts';
 import type { KeptDays } from './kept-days.ts';

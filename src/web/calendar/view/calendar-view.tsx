@@ -16,7 +16,7 @@ import timeGridPlugin from '@fullcalendar/react/timegrid';
 import { useMediaQuery } from '@mantine/hooks';
 import { type ReactElement, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { keep, readKept } from '../../account/kept-session.ts';
+import { keep, readKept } from '../../kit/kept-values.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { currentLocale, type CalendarWords } from '../../kit/language.ts';
 import { useObserved } from '../../kit/observable.ts';

@@ -4,7 +4,7 @@ import { CaseSensitive, Paperclip, SendHorizontal, Smile } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useName } from '../state/people.ts';
-import { keep, readKept } from '../../account/kept-session.ts';
+import { keep, readKept } from '../../kit/kept-values.ts';
 import { useLine } from '../conversation-words.ts';
 import { useChat } from '../chat-context.ts';
 import { useMay, useOpenConversation, type Aim } from '../conversation/open-conversation.ts';

@@ -3,7 +3,7 @@
  * with the first opening of the choice, in the one language that is shown.
  */
 import { currentLanguage } from '../../kit/language.ts';
-import { keep, readKept } from '../../account/kept-session.ts';
+import { keep, readKept } from '../../kit/kept-values.ts';
 
 export interface Emoji {
   readonly emoji: string;

@@ -4,7 +4,7 @@
  */
 import type { ParleyClient } from '#src/client/parley-client.ts';
 import { isTransient, toParleyError } from '#src/client/parley-error.ts';
-import { keep, readKept } from '../../account/kept-session.ts';
+import { keep, readKept } from '../../kit/kept-values.ts';
 import { Observable } from '../../kit/observable.ts';
 
 /** Long enough to see it and to press a button, short enough that nobody waits for it. */

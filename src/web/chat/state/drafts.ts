@@ -7,7 +7,7 @@ import { isTransient, toParleyError } from '#src/client/parley-error.ts';
 import { isRecord } from '#src/client/conversations/records.ts';
 import { TEXT_LENGTH_MAX } from '#src/protocol/limits.ts';
 import { Observable } from '../../kit/observable.ts';
-import { keep, readKept } from '../../account/kept-session.ts';
+import { keep, readKept } from '../../kit/kept-values.ts';
 import type { Inbox } from './inbox.ts';
 
 /** A pause in the writing: not every letter is a request. */

@@ -1,5 +1,6 @@
 /** What people were called when they were shown last, in this browser: a list that is loaded again does not begin with usernames. */
-import { keep, keptSession, readKept } from '../../account/kept-session.ts';
+import { keptSession } from '../../account/kept-session.ts';
+import { keep, readKept } from '../../kit/kept-values.ts';
 
 const NAMES = 'parley.names';
 /** More than a list and some rooms show. Beyond it those go that were confirmed longest ago, and are read again. */

@@ -5,7 +5,7 @@
 import type { ConversationRights } from '#src/client/conversations/rights.ts';
 import { isRecord } from '#src/client/conversations/records.ts';
 import type { ParleyClient } from '#src/client/parley-client.ts';
-import { keep, readKept } from '../../account/kept-session.ts';
+import { keep, readKept } from '../../kit/kept-values.ts';
 import { Timeline } from './timeline.ts';
 
 /** What the person may, over a reload and without a network: in these conversations, those that were left first go first. */

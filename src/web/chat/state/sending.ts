@@ -1,7 +1,7 @@
 /** Messages on their way, and those that the server would not have: both stay to be seen until they are there or given up. */
 import type { MessageForm, OutboxEntry } from '#src/client/conversations/outbox.ts';
 import type { ParleyClient } from '#src/client/parley-client.ts';
-import { keep, readKept } from '../../account/kept-session.ts';
+import { keep, readKept } from '../../kit/kept-values.ts';
 import { Observable } from '../../kit/observable.ts';
 
 const REFUSED = 'parley.refused';
