@@ -20,7 +20,7 @@ import { UploadsPart } from './uploads.ts';
 
 /** When the server is killed, in milliseconds after the traffic of a cycle began. */
 const KILL_MILLIS_MIN = 150;
-const KILL_MILLIS_MAX = 1_500;
+export const KILL_MILLIS_MAX = 1_500;
 
 /** Sessions outlive the longest campaign: this is not about renewing. */
 const ENVIRONMENT = { PARLEY_SESSION_SECONDS: '86400' };
@@ -40,6 +40,8 @@ const PARTS: Readonly<Record<PartName, (options: PartOptions) => Part | Promise<
 export interface CampaignOptions {
   readonly cycles: number;
   readonly seed: number;
+  /** The latest moment of a kill, in milliseconds after the traffic began; `KILL_MILLIS_MAX` by default. */
+  readonly killMillisMax?: number;
   /** The parts that are run; all of them by default. */
   readonly only?: readonly PartName[];
   /** Told after each cycle. */
@@ -132,7 +134,7 @@ class Campaign {
   /** All parts at once, until the kill. How long that was. */
   async #trafficAndKill(server: TestServer): Promise<number> {
     const traffic = Promise.all(this.#all.map(async (part) => await part.traffic(server)));
-    const millis = this.#moments.whole(KILL_MILLIS_MIN, KILL_MILLIS_MAX);
+    const millis = this.#moments.whole(KILL_MILLIS_MIN, this.#options.killMillisMax ?? KILL_MILLIS_MAX);
     await Promise.race([pause(millis), traffic]);
     await server.end('SIGKILL');
     await traffic;
