@@ -257,8 +257,8 @@ export class RandomWalk {
     if (seen?.isBroken) this.#fault(walker, 'a screen that broke');
     // What is being laid out or loaded may be so for a moment.
     const settles = async (isWell: () => boolean, what: string) =>
-      await until(async () => await page.evaluate(isWell).catch(() => true), what, 10_000).catch(() =>
-        this.#fault(walker, what),
+      await until(async () => await page.evaluate(isWell).catch(() => true), what, 10_000).catch(async () =>
+        this.#fault(walker, `${what}${await page.evaluate(standingOut).catch(() => '')}`),
       );
     await settles(
       () => document.documentElement.scrollWidth <= innerWidth + 1,
@@ -305,6 +305,18 @@ function describe(element: HTMLElement): Element | undefined {
     href: element.getAttribute('href'),
     html: element.outerHTML.slice(0, 300),
   };
+}
+
+/** What reaches over the right edge of the window, the innermost last: its place, its classes and its words. */
+function standingOut(): string {
+  const all = [...document.body.querySelectorAll<HTMLElement>('*')];
+  const out = all.filter((one) => one.getBoundingClientRect().right > innerWidth + 1).slice(-12);
+  return out
+    .map((one) => {
+      const { left, right } = one.getBoundingClientRect();
+      return `\n${one.tagName}.${one.className} from ${left} to ${right}: ${one.textContent?.slice(0, 40)}`;
+    })
+    .join('');
 }
 
 /** What is never meant to be read: values that are none, a word of ours that has no translation, the screen that says that one broke. */
