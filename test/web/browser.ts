@@ -125,6 +125,17 @@ export async function findingsInThemes(page: Page, without: readonly string[] = 
   return found;
 }
 
+/** Words that have less than 7:1 on what they stand on, in both themes (WCAG 2.2, 1.4.6). */
+export async function findingsOfMoreContrast(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const scheme of ['light', 'dark'] as const) {
+    await wear(page, scheme);
+    const findings = await findingsIn(page, { without: [], only: ['color-contrast-enhanced'] });
+    found.push(...findings.map((finding) => `${scheme}: ${finding}`));
+  }
+  return found;
+}
+
 export async function assertAccessible(page: Page, name: string): Promise<void> {
   assert.deepEqual(await findingsInThemes(page), [], name);
 }

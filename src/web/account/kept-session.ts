@@ -9,7 +9,9 @@ import type { OutboxEntry, OutboxStore } from '#src/client/conversations/outbox.
 import { isRecord } from '#src/client/conversations/records.ts';
 import { cookieSession } from '#src/client/connection/session.ts';
 import type { Session } from '#src/protocol/sessions/sessions.ts';
+import { APPEARANCE_KEY } from '../kit/appearance.ts';
 import { keep, readKept } from '../kit/kept-values.ts';
+import { LANGUAGE_KEY } from '../kit/language.ts';
 import { leaveWorker } from './worker-account.ts';
 
 /** Its value changes when somebody signs in or out: the other tabs are told by the browser. */
@@ -52,6 +54,9 @@ export function keptConversations({ device_id, user }: Session): ConversationSto
 /** How the stores of the browser's cache begin that keep answers of the server, each for the one whose name it ends with. */
 export const KEPT_ANSWERS = 'parley.kept ';
 
+/** What is kept of the browser, whoever is signed in. */
+const OF_THE_BROWSER: readonly string[] = [DEVICES, LANGUAGE_KEY, APPEARANCE_KEY];
+
 /** Nothing of the person stays but which device this is, which is no secret and keeps it one device. */
 export function forgetSession(): void {
   leaveWorker();
@@ -59,7 +64,7 @@ export function forgetSession(): void {
   clearBrowserStore(CONVERSATIONS).catch(() => undefined);
   forgetAnswers().catch(() => undefined);
   for (const key of Object.keys(localStorage)) {
-    if (key.startsWith('parley.') && key !== DEVICES && key !== 'parley.language') localStorage.removeItem(key);
+    if (key.startsWith('parley.') && !OF_THE_BROWSER.includes(key)) localStorage.removeItem(key);
   }
 }
 

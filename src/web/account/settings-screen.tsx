@@ -1,17 +1,5 @@
 /** The person's own account: who they are to others, how the app looks, their password, devices and programs, and what is known of them. */
-import {
-  ActionIcon,
-  Button,
-  Group,
-  Paper,
-  SegmentedControl,
-  Skeleton,
-  Stack,
-  Text,
-  Title,
-  useMantineColorScheme,
-  type MantineColorScheme,
-} from '@mantine/core';
+import { ActionIcon, Button, Group, Paper, Skeleton, Stack, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { ArrowLeft, LogOut } from 'lucide-react';
 import { lazy, Suspense, type ReactNode } from 'react';
@@ -19,8 +7,8 @@ import { useTranslation } from 'react-i18next';
 import { useChat } from '../chat/chat-context.ts';
 import { useSignOut } from '../chat/sign-out.ts';
 import { NotificationsSection } from '../notifications/notifications-section.tsx';
+import { AppearanceSection } from './appearance-section.tsx';
 import { DevicesSection } from './devices-section.tsx';
-import { LanguageChoice } from './language-choice.tsx';
 import { OwnDataSection } from './own-data.tsx';
 import { PasswordSection } from './password-section.tsx';
 import { ProfileSection } from './profile-section.tsx';
@@ -59,7 +47,7 @@ export function SettingsScreen() {
           <NotificationsSection />
         </Section>
         <Section title={t('settings.appearance')}>
-          <Appearance />
+          <AppearanceSection />
         </Section>
         <Section title={t('settings.password')}>
           <PasswordSection />
@@ -93,25 +81,5 @@ function Section({ title, children }: { readonly title: string; readonly childre
       </Title>
       {children}
     </Paper>
-  );
-}
-
-function Appearance() {
-  const { t } = useTranslation();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const schemes = (['light', 'dark', 'auto'] as const).map((value) => ({ value, label: t(`appearance.${value}`) }));
-  return (
-    <Stack>
-      <SegmentedControl<MantineColorScheme>
-        aria-label={t('settings.appearance')}
-        data={schemes}
-        value={colorScheme}
-        onChange={setColorScheme}
-      />
-      <Group>
-        <Text>{t('settings.language')}</Text>
-        <LanguageChoice />
-      </Group>
-    </Stack>
   );
 }

@@ -9,12 +9,13 @@ import {
   RouterProvider,
   useRouterState,
 } from '@tanstack/react-router';
-import { useHotkeys, useMediaQuery } from '@mantine/hooks';
+import { useHotkeys } from '@mantine/hooks';
 import { lazy, Suspense, useEffect, useState, type ComponentType } from 'react';
 import type { ParleyClient } from '#src/client/parley-client.ts';
 import { readCalendarAddress } from '../calendar/calendar-address.ts';
 import { CALENDAR_WORDS } from '../calendar/calendar-words.ts';
 import { addWords } from '../kit/language.ts';
+import { useBreakpoint } from '../kit/breakpoint.ts';
 import { useObserved } from '../kit/observable.ts';
 import { MEETING_WORDS } from '../meetings/meeting-words.ts';
 import './chat.css';
@@ -145,16 +146,13 @@ export function ChatApplication({ client, leads, onSignOut }: ChatApplicationPro
   );
 }
 
-/** As chat.css has it: below this the list and what is chosen take turns. */
-const ONE_PANE = '(max-width: 48rem)';
-
 /** On a narrow screen either the list or what was chosen is there; on a wide one both are. */
 function Frame() {
   usePresence();
   const { calls } = useChat();
   const isList = useRouterState({ select: ({ location }) => location.pathname === '/' });
   // Where the list is all that is there, it is what the page is about, and the empty place beside it is not shown.
-  const isNarrow = useMediaQuery(ONE_PANE, undefined, { getInitialValueInEffect: false });
+  const isNarrow = useBreakpoint() === 'narrow';
   const isCovered = useObserved(calls, () => calls.isCovering);
   return (
     <div className="parley-frame" data-place={isList ? 'list' : 'content'}>

@@ -7,7 +7,7 @@ import type { CALLS_ENGLISH } from '../calls/english.ts';
 import type { MEETINGS_ENGLISH } from '../meetings/english.ts';
 import { ENGLISH } from './english.ts';
 
-const KEPT = 'parley.language';
+export const LANGUAGE_KEY = 'parley.language';
 
 /** A text that is not in the dictionary fails the type check. */
 declare module 'i18next' {
@@ -34,7 +34,7 @@ function isLanguage(text: unknown): text is Language {
 
 /** What the person chose on this device; undefined where they did not. */
 export function chosenLanguage(): Language | undefined {
-  const kept = localStorage.getItem(KEPT);
+  const kept = localStorage.getItem(LANGUAGE_KEY);
   return isLanguage(kept) ? kept : undefined;
 }
 
@@ -128,8 +128,8 @@ async function take(language: Language): Promise<void> {
 
 /** Takes the language from now on; undefined for the browser's. */
 export async function chooseLanguage(language: Language | undefined): Promise<void> {
-  if (language === undefined) localStorage.removeItem(KEPT);
-  else localStorage.setItem(KEPT, language);
+  if (language === undefined) localStorage.removeItem(LANGUAGE_KEY);
+  else localStorage.setItem(LANGUAGE_KEY, language);
   await take(language ?? languageOfBrowser());
 }
 

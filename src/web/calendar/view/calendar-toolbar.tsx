@@ -1,10 +1,11 @@
 /** Over the days: where one is, the ways to other days and views, and to a new event. */
 import { ActionIcon, Button, Group, SegmentedControl, Select, Title } from '@mantine/core';
-import { useHotkeys, useMediaQuery } from '@mantine/hooks';
+import { useHotkeys } from '@mantine/hooks';
 import type { CalendarController } from '@fullcalendar/react';
 import { Link } from '@tanstack/react-router';
 import { ArrowLeft, CalendarDays, ChevronLeft, ChevronRight, Plus } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { useBreakpoint } from '../../kit/breakpoint.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useCalendar } from '../calendar-context.ts';
 import { VIEW_WORDS, VIEWS, type View } from './views.ts';
@@ -88,9 +89,9 @@ export function CalendarToolbar(props: CalendarToolbarProps) {
 
 function ViewChoice({ onView, view }: CalendarToolbarProps) {
   const { t } = useTranslation('calendar');
-  const isNarrow = useMediaQuery('(max-width: 75rem)', false, { getInitialValueInEffect: false });
+  const isWide = useBreakpoint() === 'wide';
   const data = VIEWS.map((value) => ({ value, label: t(VIEW_WORDS[value]) }));
-  if (!isNarrow) {
+  if (isWide) {
     return (
       <SegmentedControl
         transitionDuration={0}

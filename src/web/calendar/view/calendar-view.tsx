@@ -13,10 +13,10 @@ import '@fullcalendar/react/skeleton.css';
 import themePlugin from '@fullcalendar/react/themes/classic';
 import '@fullcalendar/react/themes/classic/theme.css';
 import timeGridPlugin from '@fullcalendar/react/timegrid';
-import { useMediaQuery } from '@mantine/hooks';
 import { type ReactElement, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { keep, readKept } from '../../kit/kept-values.ts';
+import { useBreakpoint } from '../../kit/breakpoint.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { currentLocale, type CalendarWords } from '../../kit/language.ts';
 import { useObserved } from '../../kit/observable.ts';
@@ -156,7 +156,7 @@ function DayHead({ dayNumberText, isNarrow, text, weekdayText }: DayHeaderInfo) 
 
 /** A phone has room for a list, and for one day. */
 function useKeptView(): [View, (view: View) => void] {
-  const isNarrow = useMediaQuery('(max-width: 48rem)', false, { getInitialValueInEffect: false });
+  const isNarrow = useBreakpoint() === 'narrow';
   const [view, setView] = useState<View>(() => {
     const kept = readKept(KEPT_VIEW);
     return isView(kept) ? kept : isNarrow ? 'agenda' : 'timeGridWeek';

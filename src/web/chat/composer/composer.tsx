@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useName } from '../state/people.ts';
 import { keep, readKept } from '../../kit/kept-values.ts';
+import { breakpoint } from '../../kit/breakpoint.ts';
 import { useLine } from '../conversation-words.ts';
 import { useChat } from '../chat-context.ts';
 import { useMay, useOpenConversation, type Aim } from '../conversation/open-conversation.ts';
@@ -15,8 +16,6 @@ import { MentionList } from './mention-list.tsx';
 import { useComposing } from './composing.ts';
 
 const HAS_FORMATTING = 'parley.formatting';
-/** Wide enough for the buttons over the field and the messages over them. */
-const WIDE = '(min-width: 48em)';
 
 /** Browsers size a field by what is in it; where one does not, it is measured with each change, which lays the whole page out. */
 const SIZING = CSS.supports('field-sizing', 'content') ? { rows: 1 } : { autosize: true, minRows: 1, maxRows: 10 };
@@ -25,7 +24,7 @@ const SIZING = CSS.supports('field-sizing', 'content') ? { rows: 1 } : { autosiz
 function useFormattingShown(): [isShown: boolean, toggle: () => void] {
   const [isShown, setShown] = useState(() => {
     const kept = readKept(HAS_FORMATTING);
-    return typeof kept === 'boolean' ? kept : matchMedia(WIDE).matches;
+    return typeof kept === 'boolean' ? kept : breakpoint.now !== 'narrow';
   });
   const toggle = () => {
     keep(HAS_FORMATTING, !isShown);
@@ -126,6 +125,7 @@ function FormattingToggle({ isShown, onToggle }: { readonly isShown: boolean; re
       size="lg"
       aria-label={t('format.title')}
       title={t('format.title')}
+      className="parley-format-toggle"
       aria-pressed={isShown}
       onClick={onToggle}
     >

@@ -16,6 +16,7 @@ import {
 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useBreakpoint } from '../../kit/breakpoint.ts';
 import { harmlessName } from '../../kit/harmless-text.ts';
 import { useObserved } from '../../kit/observable.ts';
 import { useChat } from '../chat-context.ts';
@@ -26,9 +27,6 @@ import { useOpenConversation } from './open-conversation.ts';
 const CallButtons = lazy(async () => ({ default: (await import('./call-buttons.tsx')).CallButtons }));
 
 const DateQuestion = lazy(async () => ({ default: (await import('./date-question.tsx')).DateQuestion }));
-
-/** From this width on the ways to people, pins and the search have a place of their own; before it they are in the menu, and the title has theirs. */
-const ROOMY = 'sm';
 
 /** What stands beside the messages. */
 export type Beside =
@@ -89,6 +87,7 @@ interface WaysProps {
 function Ways({ beside, pinned, onToggle }: WaysProps & { readonly beside: Beside | undefined }) {
   const { t } = useTranslation();
   const { conversation } = useOpenConversation();
+  if (useBreakpoint() === 'narrow') return null;
   return (
     <>
       <ActionIcon
@@ -96,7 +95,6 @@ function Ways({ beside, pinned, onToggle }: WaysProps & { readonly beside: Besid
         variant="subtle"
         color="gray"
         size="lg"
-        visibleFrom={ROOMY}
         aria-label={t('search.here')}
         title={t('search.here')}
       >
@@ -107,7 +105,6 @@ function Ways({ beside, pinned, onToggle }: WaysProps & { readonly beside: Besid
           variant={beside?.kind === 'pins' ? 'light' : 'subtle'}
           color="gray"
           size="lg"
-          visibleFrom={ROOMY}
           aria-label={t('pins.count', { count: pinned })}
           title={t('pins.count', { count: pinned })}
           aria-pressed={beside?.kind === 'pins'}
@@ -121,7 +118,6 @@ function Ways({ beside, pinned, onToggle }: WaysProps & { readonly beside: Besid
           variant={beside?.kind === 'members' ? 'light' : 'subtle'}
           color="gray"
           size="lg"
-          visibleFrom={ROOMY}
           aria-label={t('members.title')}
           aria-pressed={beside?.kind === 'members'}
           onClick={() => onToggle('members')}
@@ -155,6 +151,32 @@ function UnderTitle() {
   return <bdi>{parts.filter((part) => part !== '').join(' · ')}</bdi>;
 }
 
+/** The same, in the menu of a window that is too narrow for them. */
+function WaysOfMenu({ pinned, onToggle }: WaysProps) {
+  const { t } = useTranslation();
+  const { conv, conversation } = useOpenConversation();
+  return (
+    <>
+      <Menu.Item
+        leftSection={<Search size={16} />}
+        renderRoot={(props) => <Link {...props} to="/search" search={{ text: '', conv }} />}
+      >
+        {t('search.here')}
+      </Menu.Item>
+      {pinned > 0 && (
+        <Menu.Item leftSection={<Pin size={16} />} onClick={() => onToggle('pins')}>
+          {t('pins.count', { count: pinned })}
+        </Menu.Item>
+      )}
+      {conversation.kind === 'room' && (
+        <Menu.Item leftSection={<Users size={16} />} onClick={() => onToggle('members')}>
+          {t('members.title')}
+        </Menu.Item>
+      )}
+    </>
+  );
+}
+
 function More({ pinned, onToggle }: WaysProps) {
   const { t } = useTranslation();
   const { client, inbox } = useChat();
@@ -163,6 +185,7 @@ function More({ pinned, onToggle }: WaysProps) {
   const row = useObserved(inbox, () => inbox.rowOf(conv));
   const isFavourite = row?.isFavourite === true;
   const isMuted = row?.isMuted === true;
+  const isNarrow = useBreakpoint() === 'narrow';
   const [isAsking, setAsking] = useState(false);
   const hide = async () => {
     await client.hide(conv);
@@ -177,23 +200,7 @@ function More({ pinned, onToggle }: WaysProps) {
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item
-            hiddenFrom={ROOMY}
-            leftSection={<Search size={16} />}
-            renderRoot={(props) => <Link {...props} to="/search" search={{ text: '', conv }} />}
-          >
-            {t('search.here')}
-          </Menu.Item>
-          {pinned > 0 && (
-            <Menu.Item hiddenFrom={ROOMY} leftSection={<Pin size={16} />} onClick={() => onToggle('pins')}>
-              {t('pins.count', { count: pinned })}
-            </Menu.Item>
-          )}
-          {conversation.kind === 'room' && (
-            <Menu.Item hiddenFrom={ROOMY} leftSection={<Users size={16} />} onClick={() => onToggle('members')}>
-              {t('members.title')}
-            </Menu.Item>
-          )}
+          {isNarrow && <WaysOfMenu pinned={pinned} onToggle={onToggle} />}
           <Menu.Item leftSection={<CalendarSearch size={16} />} onClick={() => setAsking(true)}>
             {t('date.open')}
           </Menu.Item>

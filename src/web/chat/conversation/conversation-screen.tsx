@@ -5,6 +5,7 @@ import { CircleAlert } from 'lucide-react';
 import { lazy, memo, Suspense, useEffect, useMemo, useRef, useState, type RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChatConversation, ChatMessage } from '#src/client/conversations/records.ts';
+import { breakpoint } from '../../kit/breakpoint.ts';
 import { EmptyState } from '../../kit/empty-state.tsx';
 import { sentenceOf } from '../../kit/language.ts';
 import { useObserved } from '../../kit/observable.ts';
@@ -33,9 +34,6 @@ import { useSpokenMessages } from './spoken-messages.ts';
 const ForwardDialog = lazy(async () => ({ default: (await import('../forward/forward-dialog.tsx')).ForwardDialog }));
 
 const PictureViewer = lazy(async () => ({ default: (await import('../media/picture-viewer.tsx')).PictureViewer }));
-
-/** As chat.css has it. */
-const NARROW = '(max-width: 62rem)';
 
 export interface ConversationScreenProps {
   readonly conv: string;
@@ -129,7 +127,7 @@ const Opened = memo(function Opened({ conversation, timeline, pins, at }: Opened
   const open = useMemo((): OpenConversation => {
     const jumpTo = (seq: number | undefined) => {
       // What stands beside the messages stands over them here.
-      if (matchMedia(NARROW).matches) setBeside(undefined);
+      if (breakpoint.now === 'narrow' || breakpoint.now === 'medium') setBeside(undefined);
       if (seq === undefined) list.current?.toNewest();
       else list.current?.jumpTo(seq);
     };

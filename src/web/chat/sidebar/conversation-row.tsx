@@ -40,7 +40,7 @@ export const ConversationRow = memo(function ConversationRow({ row }: { readonly
               </Text>
             </Group>
             <Group gap={6} wrap="nowrap" mih={20}>
-              <Text size="sm" c="dimmed" truncate flex={1}>
+              <Text size="sm" c="dimmed" truncate flex={1} className="parley-row-line">
                 <LastLine row={row} isOpen={isActive} />
               </Text>
               {mentions > 0 && (
