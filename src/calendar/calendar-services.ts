@@ -122,6 +122,7 @@ export async function makeCalendarServices(options: CalendarServicesOptions): Pr
       const user = book.userOf(address);
       return user !== undefined && mayAskAbout(viewer, user) ? await busyOf(viewer, user, span) : undefined;
     },
+    ownBusyTimes: async (viewer, span) => await busyOf(viewer, viewer, span),
     busyIn: async (viewer, calendar, span) => await busyIn(viewer, calendar.owner, [calendar], span),
     quotas: options.quotas,
     budgets,

@@ -120,6 +120,8 @@ export interface DavContext {
   readonly principals: Principals;
   /** When the owner of a calendar address is taken; undefined for nobody and for somebody out of sight alike. */
   readonly busyTimes: (viewer: string, address: string, span: Span) => Promise<BusyTimes | undefined>;
+  /** When the viewer is taken themselves. */
+  readonly ownBusyTimes: (viewer: string, span: Span) => Promise<BusyTimes>;
   /** When one calendar takes its owner's time. */
   readonly busyIn: (viewer: string, calendar: CalendarRecord, span: Span) => Promise<BusyTimes>;
   /** The time zone of somebody's profile; undefined where they have said none. */

@@ -63,7 +63,7 @@ function readComponentFilter(element: XmlElement, counter: { left: number }): Co
   }
   const { name, isNotDefined } = readHead(element, counter);
   const timeRange = readTimeRangeOf(element);
-  if (timeRange !== undefined && UNTIMED.has(name)) throw invalid(`A ${name} has no time to be in a range.`);
+  if (timeRange !== undefined && !TIMED.has(name)) throw invalid(`A ${name} has no time to be in a range.`);
   return { name, isNotDefined, timeRange, properties, components };
 }
 
@@ -77,8 +77,8 @@ const INNER: ReadonlyMap<string, readonly string[]> = new Map([
   ['VTIMEZONE', ['STANDARD', 'DAYLIGHT']],
   ['VALARM', []],
 ]);
-/** Components that RFC 4791, 9.9 gives no time. */
-const UNTIMED = new Set(['VCALENDAR', 'VTIMEZONE', 'STANDARD', 'DAYLIGHT']);
+/** Components that RFC 4791, 9.9 gives a time, and no others. */
+const TIMED = new Set(['VEVENT', 'VTODO', 'VJOURNAL', 'VFREEBUSY', 'VALARM']);
 const STANDARD = new Set([...INNER.values()].flat());
 
 /** A filter for what can lie there: another one is no filter (RFC 4791, 7.8). @throws DavRefusal 403 valid-filter. */

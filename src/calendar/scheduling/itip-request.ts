@@ -30,6 +30,8 @@ export interface Scheduled {
   /** The object as it is to be stored; undefined where it was removed. */
   readonly bytes: Uint8Array | undefined;
   readonly messages: readonly SchedulingMessage[];
+  /** Whether the organiser's own answer is another, which those see who are invited as they see each other's. */
+  readonly isAnswered?: boolean;
 }
 
 interface State {
@@ -55,7 +57,24 @@ export function organize(change: ChangedObject, organizer: string): Scheduled {
   const after = revised === undefined ? given : read(revised);
   const { told, messages } = messagesFor(before, after, change);
   if (after === undefined) return { bytes: undefined, messages };
-  return { bytes: withStatuses(after, before, told, recipients) ?? revised ?? merged ?? change.after, messages };
+  const bytes = withStatuses(after, before, told, recipients) ?? revised ?? merged ?? change.after;
+  return {
+    bytes,
+    messages,
+    isAnswered: before !== undefined && answersOtherwise(before, after, recipients, organizer),
+  };
+}
+
+/** Whether somebody says something else of an instance; what stands for none by itself is as the series is. */
+function answersOtherwise(before: State, after: State, recipients: Recipients, identity: string): boolean {
+  const [was, is] = [before, after].map(({ instances }) => {
+    const lines = instances.map(({ component, key }) => [key, lineOf(recipients, component, identity)] as const);
+    return new Map(
+      lines.map(([key, line]) => [key, line === undefined ? undefined : said(line, 'PARTSTAT', UNANSWERED)]),
+    );
+  }) as [Map<string, string | undefined>, Map<string, string | undefined>];
+  const of = (state: typeof was, key: string) => (state.has(key) ? state.get(key) : state.get(WHOLE));
+  return [...new Set([...was.keys(), ...is.keys()])].some((key) => of(was, key) !== of(is, key));
 }
 
 /** A state with the answers that its writer did not know of; undefined where there are none. */

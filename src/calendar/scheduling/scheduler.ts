@@ -1,5 +1,6 @@
 /** Implicit scheduling (RFC 6638): what is told to whom when a person changes an object, decided before it is written. */
 import type { Clock } from '#src/base/clock.ts';
+import { noteAnswer } from '#storage/calendars/calendar-answers.ts';
 import type { CalendarDraft } from '#storage/calendars/calendar-draft.ts';
 import type { Access, CalendarRecord } from '#storage/calendars/calendar-records.ts';
 import type { AddressBook } from '../address-book.ts';
@@ -49,6 +50,8 @@ export interface Plan {
   readonly uid: string;
   readonly calendar: string;
   readonly messages: readonly SchedulingMessage[];
+  /** Whether the organiser's own answer is another. */
+  readonly isAnswered?: boolean;
 }
 
 /** Delivered: its recipient is of the installation, and the message is in the same commit (RFC 6638, 3.2.9). */
@@ -86,6 +89,7 @@ export class Scheduler {
   send(draft: CalendarDraft, plan: Plan | undefined): void {
     if (plan === undefined) return;
     const { deliveries, mail } = this.#options;
+    if (plan.isAnswered === true) noteAnswer(draft, { calendar: plan.calendar, organizer: plan.from, uid: plan.uid });
     const to = (isWanted: (identity: string) => boolean) => ({
       ...plan,
       messages: plan.messages.map((message) => ({ ...message, recipients: message.recipients.filter(isWanted) })),

@@ -95,6 +95,7 @@ test('CAL-01 PROPPATCH changes all or nothing', async () => {
   for (const bad of [
     '<A:calendar-color>red</A:calendar-color>',
     '<C:calendar-timezone-id>Mars/Base</C:calendar-timezone-id>',
+    `<C:calendar-timezone>${ZONE.replace('END:VCALENDAR', 'BEGIN:VEVENT\r\nUID:x\r\nEND:VEVENT\r\nEND:VCALENDAR')}</C:calendar-timezone>`,
   ]) {
     assert.match((await patch(path, setting(bad))).text, /HTTP\/1.1 409/);
   }

@@ -175,6 +175,11 @@ export async function startDav(): Promise<DavTestServer> {
       const addresses = book.addressesOf(user);
       return await busyTimes({ calendars, pool }, calendars.ownedBy(user), { window: span, addresses, slicer });
     },
+    ownBusyTimes: async (viewer, span) => {
+      const slicer = new TimeSlicer({ budgets, user: viewer });
+      const addresses = book.addressesOf(viewer);
+      return await busyTimes({ calendars, pool }, calendars.ownedBy(viewer), { window: span, addresses, slicer });
+    },
     busyIn: async (viewer, calendar, span) => {
       const slicer = new TimeSlicer({ budgets, user: viewer });
       const addresses = book.addressesOf(calendar.owner);

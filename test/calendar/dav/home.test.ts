@@ -231,6 +231,53 @@ async function truthOf(user: string, level: Level): Promise<Map<string, string>>
   return truth;
 }
 
+test('CAL-03 multiget on the home answers hrefs of whichever calendar, and 404 rows for those that are none', async () => {
+  const [one, two] = [await make('ann', 'first'), await make('ann', 'second')];
+  await put(one, 'a');
+  await put(two, 'b');
+  const foreign = '/dav/calendars/bob/default/a.ics';
+  const hrefs = [`${one}a.ics`, `${two}b.ics`, `${two}a.ics`, foreign];
+  const named = hrefs.map((href) => `<D:href>${href}</D:href>`).join('');
+  const body = `<C:calendar-multiget ${DAV_NS}><D:prop><D:getetag/></D:prop>${named}</C:calendar-multiget>`;
+  const reply = await dav.call('REPORT', homeOf('ann'), { body });
+  assert.deepEqual(hrefsOf(reply), [`${one}a.ics`, `${two}b.ics`, `${two}a.ics 404`, `${foreign} 404`]);
+});
+
+test('CAL-03 free-busy-query on the home is when its owner is taken: in all of their calendars, and in none of the others’', async () => {
+  const at = (name: string, hour: string) =>
+    eventOf(name, [`DTSTART:20270105T${hour}0000Z`, `DTEND:20270105T${hour}3000Z`]);
+  const [one, two] = [await make('o.neil-1', 'one'), await make('o.neil-1', 'two')];
+  await dav.call('PUT', `${one}a.ics`, { user: 'o.neil-1', body: at('a', '09') });
+  await dav.call('PUT', `${two}b.ics`, { user: 'o.neil-1', body: at('b', '11') });
+  const free = await make('o.neil-1', 'free');
+  const transparent = '<C:schedule-calendar-transp><C:transparent/></C:schedule-calendar-transp>';
+  const set = `<D:propertyupdate ${DAV_NS}><D:set><D:prop>${transparent}</D:prop></D:set></D:propertyupdate>`;
+  assert.equal((await dav.call('PROPPATCH', free, { user: 'o.neil-1', body: set })).status, 207);
+  await dav.call('PUT', `${free}c.ics`, { user: 'o.neil-1', body: at('c', '13') });
+  const shared = await make('bob', 'shared');
+  await dav.call('PUT', `${shared}d.ics`, { user: 'bob', body: at('d', '15') });
+  const id = dav.calendars.ownedByName('bob', 'shared') as string;
+  await dav.calendars.change((draft) => draft.share(id, 'o.neil-1', 'write'));
+  const ask = async (end: string) => {
+    const range = `<C:time-range start="20270105T000000Z" end="${end}"/>`;
+    const body = `<C:free-busy-query ${DAV_NS}>${range}</C:free-busy-query>`;
+    return await dav.call('REPORT', homeOf('o.neil-1'), { user: 'o.neil-1', body });
+  };
+  const reply = await ask('20270106T000000Z');
+  assert.deepEqual([reply.status, reply.headers['content-type']], [200, 'text/calendar; charset=utf-8']);
+  const periods = [...reply.text.matchAll(/^FREEBUSY[^:]*:(.*)\r$/gm)].flatMap(([, list = '']) => list.split(','));
+  assert.deepEqual(
+    periods.map((period) => period.slice(0, 13)),
+    ['20270105T0900', '20270105T1100'],
+    reply.text,
+  );
+  assert.equal((await ask('20280209T000000Z')).status, 200);
+  const long = await ask('20280209T000001Z');
+  assert.deepEqual([long.status, conditionsOf(long)], [403, ['{DAV:}number-of-matches-within-limits']]);
+  const named = await textOf('o.neil-1', '<D:supported-report-set/>');
+  for (const report of ['calendar-multiget', 'free-busy-query']) assert.ok(named.includes(`<C:${report}/>`), named);
+});
+
 test('CAL-03 clients of both levels, cut at random, converge to what is there', async (t) => {
   const random = new SeededRandom(Number(process.env['SEED'] ?? freshSeed()));
   t.diagnostic(`SEED=${random.seed}`);

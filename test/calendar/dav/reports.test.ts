@@ -23,6 +23,8 @@ const TASK = [
   'END:VCALENDAR',
   '',
 ].join('\r\n');
+const BERLIN =
+  'BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VTIMEZONE\r\nTZID:Europe/Berlin\r\nBEGIN:STANDARD\r\nDTSTART:19701025T030000\r\nTZOFFSETFROM:+0200\r\nTZOFFSETTO:+0100\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\nEND:VCALENDAR\r\n';
 const WEEKLY = eventOf('weekly', [
   ZONED,
   'DURATION:PT1H',
@@ -180,6 +182,11 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
     'valid-filter',
   ],
   [
+    'a range of a component that nobody knows',
+    query(event(`<C:comp-filter name="X-COMP">${range('start="20261121T000000Z"')}</C:comp-filter>`)),
+    'valid-filter',
+  ],
+  [
     'what is to be missing and to be something',
     query(event(prop('SUMMARY', '<C:is-not-defined/><C:text-match>x</C:text-match>'))),
     'valid-filter',
@@ -192,6 +199,14 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
   [
     'a zone that is none',
     query(event('')).replace('</C:calendar-query>', '<C:timezone>BEGIN:VCALENDAR</C:timezone></C:calendar-query>'),
+    'valid-calendar-data',
+  ],
+  [
+    'a zone with an event beside it',
+    query(event('')).replace(
+      '</C:calendar-query>',
+      `<C:timezone>${BERLIN.replace('END:VCALENDAR', 'BEGIN:VEVENT\r\nUID:x\r\nEND:VEVENT\r\nEND:VCALENDAR')}</C:timezone></C:calendar-query>`,
+    ),
     'valid-calendar-data',
   ],
   ['no filter', `<C:calendar-query ${DAV_NS}><D:prop/></C:calendar-query>`, 'valid-filter'],
@@ -215,11 +230,9 @@ for (const [say, body, condition] of REFUSED) {
 test('CAL-01 whole days and floating times are compared, and written, in the zone that a query names', async () => {
   // Midnight in Berlin, where it is still the day before in the calendar's own zone.
   const asked = query(event(range('start="20261223T230000Z" end="20261223T233000Z"')));
-  const zone =
-    'BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VTIMEZONE\r\nTZID:Europe/Berlin\r\nBEGIN:STANDARD\r\nDTSTART:19701025T030000\r\nTZOFFSETFROM:+0200\r\nTZOFFSETTO:+0100\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\nEND:VCALENDAR\r\n';
   const within = (element: string) => asked.replace('</C:calendar-query>', `${element}</C:calendar-query>`);
   assert.deepEqual(namesOf(await report(asked)), []);
-  assert.deepEqual(namesOf(await report(within(`<C:timezone>${zone}</C:timezone>`))), ['day']);
+  assert.deepEqual(namesOf(await report(within(`<C:timezone>${BERLIN}</C:timezone>`))), ['day']);
   assert.deepEqual(namesOf(await report(within('<C:timezone-id>Europe/Berlin</C:timezone-id>'))), ['day']);
   const later = query(event(range('start="20261224T230000Z" end="20261224T233000Z"')));
   assert.deepEqual(namesOf(await report(later)), ['day']);
@@ -230,7 +243,7 @@ test('CAL-01 whole days and floating times are compared, and written, in the zon
 test('a report that is not known, or not of this resource, is refused by name', async () => {
   for (const [place, body] of [
     [path, `<D:version-tree ${DAV_NS}/>`],
-    ['/dav/calendars/ann/', `<C:free-busy-query ${DAV_NS}/>`],
+    ['/dav/principals/ann/', `<C:free-busy-query ${DAV_NS}/>`],
     ['/dav/principals/ann/', query('')],
     ['/dav/principals/ann/', `<D:sync-collection ${DAV_NS}><D:sync-token/></D:sync-collection>`],
   ] as const) {

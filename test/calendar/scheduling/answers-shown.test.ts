@@ -112,6 +112,62 @@ test('CAL-03 what some answer is seen by the others, in what is theirs, and goes
   assert.equal((await entryWhen(alice, talk.uid, () => true)).etag, answered.etag);
 });
 
+test('CAL-03 what the organiser answers to their own meeting is seen by the others, and asks nobody anew', async () => {
+  const { hal, ivy } = await server.people('hal', 'ivy');
+  const own = await Promise.all(
+    [hal, ivy].map(async ({ session, username }) => {
+      const { body } = await request('POST', `${server.coordinator}/v1/app-passwords`, {
+        ...{ body: { name: 'x' }, token: session.token },
+      });
+      return basic(username, body['password'] as string);
+    }),
+  );
+  const [hals, ivys] = own as [Record<string, string>, Record<string, string>];
+  const dav = async (headers: Record<string, string>, method: string, path: string, body?: string) => {
+    const given = body === undefined ? {} : { body };
+    const type = { 'content-type': 'text/calendar' };
+    const response = await fetch(`${server.calendar}${path}`, { method, headers: { ...headers, ...type }, ...given });
+    return { status: response.status, text: (await response.text()).replaceAll('\r\n ', '') };
+  };
+  const line = (user: string, answer: string) => `ATTENDEE;PARTSTAT=${answer}:${uuidAddress(user)}`;
+  const event = (answer: string, more: readonly string[] = []) => [
+    ...['BEGIN:VEVENT', 'UID:own', 'DTSTAMP:20260101T000000Z', 'DURATION:PT1H', ...more],
+    ...[`ORGANIZER:${uuidAddress('hal')}`, line('hal', answer), line('ivy', 'NEEDS-ACTION'), 'END:VEVENT'],
+  ];
+  const write = async (...components: readonly (readonly string[])[]) => {
+    const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:x', ...components.flat(), 'END:VCALENDAR', ''];
+    const reply = await dav(hals, 'PUT', '/dav/calendars/hal/default/own.ics', lines.join('\r\n'));
+    assert.ok(reply.status < 300, reply.text);
+  };
+  const series = ['DTSTART:20261123T090000Z', 'RRULE:FREQ=WEEKLY;COUNT=3'];
+  const second = ['RECURRENCE-ID:20261130T090000Z', 'DTSTART:20261130T090000Z'];
+  const { id } = await defaultCalendar(server, ivy);
+  const copy = async () => {
+    const { items } = (await call<{ items: EntryView[] }>(server, ivy, 'GET', `/v1/calendars/${id}/changes?limit=200`))
+      .body;
+    const found = items.find(({ uid }) => uid === 'own');
+    if (found === undefined) return '';
+    return (await dav(ivys, 'GET', `/dav/calendars/ivy/default/${found.id}.ics`)).text;
+  };
+  const halIs = (text: string) =>
+    [...text.matchAll(new RegExp(`PARTSTAT=([A-Z]+)[^\\r]*:(?:mailto:hal@|${uuidAddress('hal')})`, 'g'))].map(
+      ([, is]) => is,
+    );
+  const sees = async (answers: readonly string[]) =>
+    await until(async () => halIs(await copy()).join(' ') === answers.join(' '), answers.join(' '), SHOWN_MILLIS);
+  await write(event('ACCEPTED', series));
+  await sees(['ACCEPTED']);
+  const invitations = async () =>
+    (await call<{ items: unknown[] }>(server, ivy, 'GET', '/v1/invitations')).body.items.length;
+  const asked = await invitations();
+  await write(event('ACCEPTED', series), event('DECLINED', second));
+  await sees(['ACCEPTED', 'DECLINED']);
+  await write(event('TENTATIVE', series), event('TENTATIVE', second));
+  await sees(['TENTATIVE', 'TENTATIVE']);
+  assert.equal(await invitations(), asked);
+  assert.match(await copy(), new RegExp(`PARTSTAT=NEEDS-ACTION[^\\r]*:(mailto:ivy@|${uuidAddress('ivy')})`));
+});
+
 test('CAL-03 after kill -9 between an answer and its update the others see the answer', async (t) => {
   const { erin, fay, gus } = await server.people('erin', 'fay', 'gus');
   const { id } = await defaultCalendar(server, erin);

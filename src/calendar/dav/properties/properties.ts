@@ -59,7 +59,12 @@ const PRINCIPAL_REPORTS = [
   dav('principal-search-property-set'),
   dav('expand-property'),
 ];
-const HOME_REPORTS = [dav('sync-collection'), caldav('calendar-query')];
+const HOME_REPORTS = [
+  dav('sync-collection'),
+  caldav('calendar-multiget'),
+  caldav('calendar-query'),
+  caldav('free-busy-query'),
+];
 const CALENDAR_REPORTS = [
   dav('sync-collection'),
   caldav('calendar-multiget'),

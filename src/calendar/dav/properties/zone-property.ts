@@ -21,10 +21,14 @@ export function timezoneOf(zone: string): string {
   return text;
 }
 
-/** The IANA name of the zone that a VCALENDAR defines; undefined where it names none. */
+/** What may stand around and in a VTIMEZONE. */
+const OF_ZONES = new Set(['VCALENDAR', 'STANDARD', 'DAYLIGHT']);
+
+/** The IANA name of the zone that a VCALENDAR defines, and nothing else (RFC 4791, 5.2.2); undefined where it does not. */
 export function readTimezone(text: string): string | undefined {
   const unfolded = text.replaceAll(/\r?\n[ \t]/g, '');
-  if (!/^BEGIN:VTIMEZONE\s*$/im.test(unfolded)) return undefined;
+  const begun = [...unfolded.matchAll(/^BEGIN:(\S*)\s*$/gim)].map(([, name = '']) => name.toUpperCase());
+  if (begun.filter((name) => !OF_ZONES.has(name)).join(' ') !== 'VTIMEZONE') return undefined;
   const named = ['X-LIC-LOCATION', 'TZID'].map((name) =>
     new RegExp(`^${name}(?:;[^:\\r\\n]*)?:(.*)$`, 'im').exec(unfolded)?.[1]?.trim(),
   );

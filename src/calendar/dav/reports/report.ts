@@ -8,7 +8,7 @@ import { findResource, isReadable, type CalendarResource, type HomeResource, typ
 import { caldav, dav, type XmlName } from '../xml/xml-names.ts';
 import type { XmlElement } from '../xml/xml-reader.ts';
 import { calendarQuery, homeQuery } from './calendar-query.ts';
-import { freeBusyQuery } from './free-busy.ts';
+import { freeBusyQuery, homeFreeBusy } from './free-busy.ts';
 import { homeSync } from './home-sync.ts';
 import { multiget } from './multiget.ts';
 import { expandProperty, matchPrincipal, searchPrincipals, searchProperties } from './principal-reports.ts';
@@ -40,6 +40,9 @@ type HomeReport = (request: DavRequest, root: XmlElement, home: HomeResource) =>
 const HOME_REPORTS: ReadonlyMap<XmlName, HomeReport> = new Map<XmlName, HomeReport>([
   [dav('sync-collection'), homeSync],
   [caldav('calendar-query'), homeQuery],
+  // The hrefs say where (RFC 4791, 7.9).
+  [caldav('calendar-multiget'), multiget],
+  [caldav('free-busy-query'), homeFreeBusy],
 ]);
 
 /** Answers REPORT. @throws DavRefusal */
