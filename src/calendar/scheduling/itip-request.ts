@@ -105,7 +105,9 @@ function revise(
       : prior !== undefined && instance.key !== WHOLE && !isInPlace(instance, given.object, zone);
     if (prior === undefined) continue;
     const isRevised = isMoved || (known.has(instance.key) && isRevisedInPlace(instance, prior, leftOut));
-    const sequence = isRevised ? Math.max(instance.sequence, prior.sequence + 1) : instance.sequence;
+    // Programs outside take a number that fell for a message that is older than the one they have.
+    const floor = isRevised ? prior.sequence + 1 : known.has(instance.key) ? prior.sequence : 0;
+    const sequence = Math.max(instance.sequence, floor);
     const asked = isMoved ? sequence : Math.min(sequence, prior.askedSequence);
     edits.push(...sequenceEdits(instance, sequence, asked));
     if (!isMoved) continue;

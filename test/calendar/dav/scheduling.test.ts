@@ -115,3 +115,23 @@ test('what is no question, or is asked as somebody else, is refused', async () =
   assert.equal((await ask(question(['mailto:bob@example.org']), 'bob')).status, 404);
   assert.equal((await ask(question(['mailto:bob@example.org']), 'ann', '/dav/calendars/ann/')).status, 405);
 });
+
+test('CAL-03 SEQUENCE of what somebody is invited to never falls, whatever the organiser’s program writes', async () => {
+  const path = '/dav/calendars/ann/default/sequence.ics';
+  const people = [
+    'ORGANIZER:mailto:ann@example.org',
+    'ATTENDEE:mailto:ann@example.org',
+    'ATTENDEE:mailto:guest@elsewhere.test',
+  ];
+  const write = async (...more: readonly string[]) => {
+    const body = eventOf('sequence', [...people, ...more]);
+    const reply = await dav.call('PUT', path, { body });
+    assert.ok(reply.status < 300, reply.text);
+    return /^SEQUENCE:(.*)\r$/m.exec((await dav.call('GET', path)).text)?.[1];
+  };
+  assert.equal(await write('SEQUENCE:3'), '3');
+  assert.equal(await write('SEQUENCE:1', 'SUMMARY:Another'), '3');
+  assert.equal(await write('SUMMARY:And another'), '3');
+  assert.equal(await write('SEQUENCE:3', 'DTSTART:20270105T090000Z', 'DURATION:PT1H'), '4');
+  assert.equal(await write('SEQUENCE:9', 'DTSTART:20270105T090000Z', 'DURATION:PT1H'), '9');
+});
