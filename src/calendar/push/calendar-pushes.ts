@@ -60,13 +60,13 @@ const TTL_SECONDS_MAX = 86_400;
 /** About the wait before the second attempt, and the most. */
 const RETRY = { firstMillis: 2_000, mostMillis: 600_000 };
 /** How often all registrations are looked through: for those that ended. */
-const LOOK_MILLIS = 3_600_000;
+export const LOOK_MILLIS = 3_600_000;
 /** How soon where some found no room in the queue. */
 const LOOK_AGAIN_MILLIS = 60_000;
 /** Registrations read in one go, after which others have their turn. */
 const PAGE = 200;
 /** Registrations of a calendar that is removed that hear of it: they are read before they are gone, in one go. */
-const GONE_TOLD_MAX = 1_000;
+export const REMOVAL_PUSHES_MAX = 1_000;
 
 type Answer = 'sent' | 'refused' | 'gone' | 'ended' | 'void';
 
@@ -247,7 +247,7 @@ export class CalendarPushes implements DavPush {
 
   #tellGone(calendar: string): void {
     const { registrations } = this.#options.calendars.environment.tables;
-    for (const row of registrations.getRange({ ...under(calendar), limit: GONE_TOLD_MAX })) {
+    for (const row of registrations.getRange({ ...under(calendar), limit: REMOVAL_PUSHES_MAX })) {
       const { place, ...last } = placedRegistration({ key: Buffer.from(row.key), value: row.value });
       this.#enqueue({ place, ...last }, { isContent: true, isProperty: false }, 0, last);
     }

@@ -1,12 +1,7 @@
 /** When pushes of calendars go out, over a real store and a push service on loopback, by a clock that a test sets. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
-import { setDefaultCACertificates } from 'node:tls';
+import { test } from 'node:test';
 import {
-  CalendarPushes,
   PUSH_EVERY_MILLIS,
   PUSH_MILLIS_MAX,
   PUSHES_OF_ONE_AT_ONCE,
@@ -15,80 +10,10 @@ import {
 } from '#src/calendar/push/calendar-pushes.ts';
 import { UNTOLD_URLS_MAX, untoldOf } from '#src/calendar/dav/push-registration.ts';
 import { TouchedCalendar, UNTOLD_LISTS_MAX } from '#src/calendar/push/touched-calendar.ts';
-import { vapidKey } from '#src/push/vapid-key.ts';
-import {
-  noteRegistration,
-  putRegistration,
-  registrationAt,
-  registrationName,
-  registrationsOf,
-  type RegistrationPlace,
-} from '#storage/calendars/calendar-registrations.ts';
+import { noteRegistration, registrationName, registrationsOf } from '#storage/calendars/calendar-registrations.ts';
 import { eraseCalendarsOf } from '#storage/calendars/calendar-erasure.ts';
-import { Calendars } from '#storage/calendars/calendars.ts';
-import { CERTIFICATE, LoopbackProvider, Subscription } from '#test/push/loopback-provider.ts';
 import { until } from '#test/support/waiting.ts';
-
-setDefaultCACertificates([CERTIFICATE]);
-/** 2026-11-21T08:00:00Z. */
-const NOON = Date.UTC(2026, 10, 21, 8);
-const HOUR = 3_600_000;
-/** What is left of a time when a test has seen that it is kept: timers go by the machine's clock. */
-const SOON = 500;
-
-/** A store with one calendar of ann's, and what tells of it. */
-async function open(t: TestContext) {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
-  const provider = await LoopbackProvider.open();
-  const clock = { at: NOON, now: () => clock.at };
-  let pushes: CalendarPushes | undefined;
-  const calendars = Calendars.open(folder, { now: clock.now, onChange: (touch) => pushes?.changed(touch) });
-  const form = { description: '', color: '', order: 0, zone: 'UTC', transparency: 'opaque' } as const;
-  const { id } = await calendars.createCalendar({
-    ...form,
-    owner: 'ann',
-    name: 'a',
-    displayname: 'A',
-    kinds: ['event'],
-  });
-  const warnings: unknown[] = [];
-  const make = () =>
-    (pushes = new CalendarPushes({
-      ...{ calendars, clock, epoch: 'ep_1', allowPrivateTargets: true },
-      vapid: vapidKey(Buffer.alloc(32, 7), 'mailto:ops@example.org'),
-      appPasswords: { has: () => true },
-      log: { warn: (...said) => void warnings.push(said) },
-    }));
-  make();
-  t.after(async () => {
-    await pushes?.stop();
-    await calendars.close();
-    await provider.close();
-    await rm(folder, { recursive: true, force: true });
-    assert.deepEqual(warnings, []);
-  });
-  let names = 0;
-  const register = async (
-    expiresAt?: number,
-    { user = 'ann', subscription = new Subscription(`${provider.url}/up/${(names += 1)}/`) } = {},
-  ) => {
-    const { endpoint, keys } = subscription.address;
-    const registered = await pushes?.register({ user, calendar: id }, 'apw_1', {
-      ...{ target: { endpoint, keys }, isContent: true, isProperty: true, expiresAt },
-    });
-    const place: RegistrationPlace = { calendar: id, user, id: registered?.id ?? '' };
-    const count = () => provider.asked.filter(({ path }) => path === new URL(endpoint).pathname).length;
-    return { place, subscription, count, at: () => registrationAt(calendars, place), expiresAt: registered?.expiresAt };
-  };
-  const rename = async (name: string) =>
-    await calendars.change((draft) => draft.changeCalendar(id, { displayname: name }));
-  /** The pushes of a server that begins anew: it knows what is on disk. */
-  const restart = async () => {
-    await pushes?.stop();
-    make().wake();
-  };
-  return { calendars, clock, id, provider, register, rename, restart, pushes: () => pushes as CalendarPushes };
-}
+import { countOf, HOUR, NOON, open, registerMany, SOON, waitingIn } from './push-store.ts';
 
 test('a registration gets one push in its time, and then one for all that came', async (t) => {
   const { calendars, clock, id, provider, register, rename } = await open(t);
@@ -115,9 +40,9 @@ test('a push that nobody takes for an hour is given up, and nothing is due of it
   provider.answer = () => ({ status: 503 });
   const one = await register();
   await rename('one');
-  await until(() => retried(pushes()) === 1, 'the first attempt to have failed');
+  await until(() => countOf(pushes(), 'retried') === 1, 'the first attempt to have failed');
   clock.at += PUSH_MILLIS_MAX;
-  await until(() => retried(pushes()) === 2, 'the attempt at the end of the hour to have failed');
+  await until(() => countOf(pushes(), 'retried') === 2, 'the attempt at the end of the hour to have failed');
   // Behind the wait for the next one.
   clock.at += 60_000;
   await until(() => one.at()?.toldSeq === calendars.calendar(id)?.syncSeq, 'it to be given up');
@@ -126,7 +51,7 @@ test('a push that nobody takes for an hour is given up, and nothing is due of it
 
 test('who is spared a change was told of it, and a change that comes during an attempt that fails is told with the next', async (t) => {
   const { calendars, clock, id, provider, pushes, register, rename } = await open(t);
-  const waiting = () => pushes().metrics.parley_calendar_pushes_waiting[0]?.value;
+  const waiting = () => waitingIn(pushes());
   const one = await register();
   const spared = new Set([registrationName(one.place)]);
   await calendars.change((draft) => draft.changeCalendar(id, { displayname: 'spared' }, spared));
@@ -142,7 +67,7 @@ test('who is spared a change was told of it, and a change that comes during an a
   await rename('two');
   await until(() => waiting() === 2, 'another push to wait behind it');
   fail();
-  await until(() => retried(pushes()) === 1, 'the attempt to have failed');
+  await until(() => countOf(pushes(), 'retried') === 1, 'the attempt to have failed');
   provider.answer = () => ({ status: 201 });
   clock.at += 60_000;
   await until(() => waiting() === 0, 'nothing to wait');
@@ -225,12 +150,10 @@ test('whoever is erased has no registrations left, on calendars of others either
 
 test('what finds no room in the queue stays due', async (t) => {
   const { calendars, clock, id, pushes, provider, register, rename } = await open(t);
-  // Nobody may have so many: they are written as the store would have them of many people.
-  const { registerMany } = makeMany(calendars, id, provider);
-  await registerMany(PUSHES_WAITING_MAX, clock.now());
+  await registerMany({ calendars, provider }, id, { count: PUSHES_WAITING_MAX, toldAt: clock.now() });
   const last = await register();
   await rename('one');
-  const waiting = () => pushes().metrics.parley_calendar_pushes_waiting[0]?.value;
+  const waiting = () => waitingIn(pushes());
   await until(() => waiting() === PUSHES_WAITING_MAX, 'a full queue');
   // It is read behind the others, and none of them may go yet.
   assert.deepEqual([provider.asked.length, last.at()?.toldSeq], [0, 1]);
@@ -247,26 +170,3 @@ test('of more lists of who need not hear than are kept, everybody hears', async 
   }
   assert.equal(touched.updateFor('other 3').isContent, true);
 });
-
-/** Attempts that failed so far. */
-function retried(pushes: CalendarPushes): number | undefined {
-  return pushes.metrics.parley_calendar_pushes_total.find(({ labels }) => labels[0] === 'retried')?.value;
-}
-
-function makeMany(calendars: Calendars, calendar: string, provider: LoopbackProvider) {
-  const { keys } = new Subscription(provider.url).address;
-  const registerMany = async (count: number, toldAt: number) => {
-    for (let from = 0; from < count; from += 1_000) {
-      await calendars.change((draft) => {
-        for (let at = from; at < Math.min(count, from + 1_000); at += 1) {
-          const place = { calendar, user: `a${at}`, id: 'x' };
-          putRegistration(draft, place, {
-            ...{ endpoint: `${provider.url}/up/${at}/`, ...keys, isContent: true, isProperty: true },
-            ...{ appPassword: 'apw_1', expiresAt: toldAt + HOUR, toldSeq: 0, toldAt },
-          });
-        }
-      });
-    }
-  };
-  return { registerMany };
-}
