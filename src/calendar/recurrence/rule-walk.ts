@@ -2,7 +2,7 @@
 import { civilOf, dayNumber, DAY_SECONDS, daysInMonth, mod, weekdayOf } from './civil.ts';
 import { DayFilter } from './day-filter.ts';
 import { type Rule } from './rule.ts';
-import { type StepBudget } from './step-budget.ts';
+import { StepBudget } from './step-budget.ts';
 import { MAX_YEAR } from '../icalendar/values.ts';
 
 const LAST_WALL = dayNumber(MAX_YEAR, 12, 31) * DAY_SECONDS + DAY_SECONDS - 1;
@@ -29,6 +29,31 @@ export function walkRule(rule: Rule, start: number, range: WallRange, budget: St
 export function lastByCount(rule: Rule, start: number): number | undefined {
   if (rule.count === undefined || !isEven(rule)) return undefined;
   return Math.min(start + (rule.count - 1) * rule.interval * PERIOD_SECONDS[rule.frequency], LAST_WALL);
+}
+
+/** A rule with the last wall second that it includes by its UNTIL. */
+export interface EndingRule {
+  readonly rule: Rule;
+  readonly until: number;
+}
+
+/**
+ * Whether all instances of a rule are among those of another, which differs from it in nothing but where it ends. What takes too many
+ * steps to tell is not.
+ */
+export function endsWithin({ rule, until }: EndingRule, other: EndingRule, start: number): boolean {
+  const [count, most] = [rule.count ?? Infinity, other.rule.count ?? Infinity];
+  if (until <= other.until && count <= most) return true;
+  if (until === Infinity && count === Infinity) return false;
+  // One ends by a number and the other by a time, or between the same two instances.
+  const budget = new StepBudget();
+  let [number, isWithin] = [1, start <= other.until];
+  walkRule(rule, start, { from: start, to: until }, budget, (wall) => {
+    number += 1;
+    isWithin &&= number <= most && wall <= other.until;
+    return isWithin;
+  });
+  return isWithin && !budget.isSpent;
 }
 
 const PERIOD_SECONDS = {

@@ -1,7 +1,7 @@
 /** What an attendee may change of their copy: their answer and what is their own, not what their organiser says (RFC 6638, 3.2.2.1). */
 import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { type Component, textOf } from '../icalendar/component.ts';
-import { type Instance, instancesOf, isInPlace, WHOLE } from './instances.ts';
+import { exclusionsOf, type Instance, instancesOf, isInPlace, WHOLE } from './instances.ts';
 
 /** Two states of an attendee's copy. */
 export interface AttendeeChange {
@@ -16,7 +16,8 @@ const ORGANIZERS = ['SUMMARY', 'LOCATION'] as const;
 
 /**
  * Whether times, title and place are as they were. An occurrence may be left out, which declines it, and may get a component of
- * its own for an answer of its own. @throws CalendarFault.
+ * its own for an answer of its own, or lose one that says nothing of the organiser's: a client that drops more would have the
+ * occurrence back at the time that it was moved from, or the series declined. @throws CalendarFault.
  */
 export function leavesOrganizers({ after, before, zone }: AttendeeChange): boolean {
   const prior = readCalendarObject(before);
@@ -27,7 +28,18 @@ export function leavesOrganizers({ after, before, zone }: AttendeeChange): boole
     if (told !== undefined) return told.timing === instance.timing && saysSame(told.component, instance.component);
     return whole !== undefined && isInPlace(instance, prior, zone) && saysSame(whole.component, instance.component);
   };
-  return instancesOf(readCalendarObject(after), zone).every(isSame);
+  const stated = readCalendarObject(after);
+  const instances = instancesOf(stated, zone);
+  const there = new Set([...instances, ...exclusionsOf(stated, zone)].map(({ key }) => key));
+  const isKept = (instance: Instance): boolean =>
+    // Without a series each occurrence is an invitation by itself.
+    whole === undefined || there.has(instance.key) || isAsSeries(instance, whole);
+  const isAsSeries = (instance: Instance, series: Instance): boolean =>
+    instance !== series &&
+    !instance.isCancelled &&
+    isInPlace(instance, prior, zone) &&
+    saysSame(series.component, instance.component);
+  return instances.every(isSame) && [...known.values()].every(isKept);
 }
 
 function saysSame(one: Component, other: Component): boolean {

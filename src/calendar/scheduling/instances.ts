@@ -10,6 +10,7 @@ import {
 } from '../icalendar/component.ts';
 import { timesOf, writeTime } from '../icalendar/values.ts';
 import { type Extent, placeAt } from '../recurrence/extent.ts';
+import { type EndingRule, endsWithin } from '../recurrence/rule-walk.ts';
 import { Series } from '../recurrence/series.ts';
 import { wallOf } from '../zones/zone.ts';
 
@@ -35,6 +36,8 @@ export interface Instance {
   readonly component: Component;
   /** Equal for two states of it that take place at the same times. */
   readonly timing: string;
+  /** Of a series with one RRULE: what is equal for two states that differ in where they end alone, and how it is that it ends. */
+  readonly ending: (EndingRule & { readonly pattern: string; readonly start: number }) | undefined;
   readonly sequence: number;
   /** The SEQUENCE since which it takes place at these times: an answer to an earlier one is to what was before. */
   readonly askedSequence: number;
@@ -52,7 +55,8 @@ export interface Exclusion {
 export function instancesOf(object: CalendarObject, zone: string): Instance[] {
   const series = new Series(object, zone);
   const { master } = object;
-  const whole = master === undefined ? [] : [instanceOf(WHOLE, master, seriesTiming(master, series))];
+  const whole =
+    master === undefined ? [] : [instanceOf(WHOLE, master, seriesTiming(master, series), endingOf(master, series))];
   const single = series.overrides().map((override) => {
     const { component, extent, recurrenceId, isDay } = override;
     const isDate = isDay || recurrenceId.isDate || series.master?.start.isDate === true;
@@ -101,17 +105,24 @@ export function recurrenceIdOf(object: CalendarObject, key: string, zone: string
   return writeTime({ wall: wallOf(master.zone, at), isDate: false, isUtc: master.start.isUtc });
 }
 
-function instanceOf(key: string, component: Component, timing: string): Instance {
+function instanceOf(key: string, component: Component, timing: string, ending?: Instance['ending']): Instance {
   const sequence = numberIn(component, 'SEQUENCE') ?? 0;
   const askedSequence = Math.min(sequence, numberIn(component, ASKED_SEQUENCE) ?? sequence);
   const isCancelled = propertyOf(component, 'STATUS')?.value.trim().toUpperCase() === 'CANCELLED';
-  return { key, component, timing, sequence, askedSequence, isCancelled };
+  return { key, component, timing, ending, sequence, askedSequence, isCancelled };
 }
 
 function numberIn(component: Component, name: string): number | undefined {
   const value = propertyOf(component, name)?.value;
   const number = value === undefined ? undefined : Number(value);
   return number !== undefined && Number.isSafeInteger(number) ? number : undefined;
+}
+
+/** Whether all of an instance takes place as it did before: at the same times, or of a series that only ends sooner at those that are left. */
+export function takesPlaceAs({ ending, timing }: Instance, before: Instance): boolean {
+  if (timing === before.timing) return true;
+  const isEnding = ending !== undefined && before.ending !== undefined && ending.pattern === before.ending.pattern;
+  return isEnding && endsWithin(ending, before.ending, ending.start);
 }
 
 /** Whether an override takes place when the series has its instance: nobody has to answer anew for it. */
@@ -123,22 +134,40 @@ export function isInPlace(override: Instance, object: CalendarObject, zone: stri
   return override.timing === spanOf({ ...master, start: { ...master.start, wall } });
 }
 
-function seriesTiming(component: Component, series: Series): string {
+function endingOf(component: Component, series: Series): Instance['ending'] {
+  const [rule, ...others] = series.rules('RRULE');
+  if (series.master === undefined || rule === undefined || others.length > 0) return undefined;
+  const pattern = seriesTiming(component, series, isOfEnd);
+  return { rule, until: series.untilWall(rule), pattern, start: series.master.start.wall };
+}
+
+function isOfEnd(part: string): boolean {
+  return /^(?:COUNT|UNTIL)\s*=/.test(part);
+}
+
+/** @param isLeftOut parts of rules that do not count. */
+function seriesTiming(
+  component: Component,
+  series: Series,
+  isLeftOut: (part: string) => boolean = () => false,
+): string {
   const { master } = series;
   if (master === undefined) return 'none';
-  const rules = ['RRULE', 'EXRULE', 'RDATE'].flatMap((name) => propertiesOf(component, name).map(ruleText));
+  const rules = ['RRULE', 'EXRULE', 'RDATE'].flatMap((name) =>
+    propertiesOf(component, name).map((property) => ruleText(property, isLeftOut)),
+  );
   if (rules.length === 0) return spanOf(master);
   const { start, zone, length } = master;
   const where = start.isDate ? 'day' : (zone.name ?? start.tzid ?? 'floating');
   return [where, start.wall, length.days, length.seconds, ...rules.toSorted()].join('|');
 }
 
-function ruleText({ name, value, parameters }: Property): string {
+function ruleText({ name, value, parameters }: Property, isLeftOut: (part: string) => boolean): string {
   const parts = value.toUpperCase().split(name === 'RDATE' ? ',' : ';');
   const zone = name === 'RDATE' ? (parameters.find((it) => it.name === 'TZID')?.values[0] ?? '') : '';
   return `${name}:${zone}:${parts
     .map((part) => part.trim())
-    .filter((part) => part !== '' && part !== 'INTERVAL=1')
+    .filter((part) => part !== '' && part !== 'INTERVAL=1' && !isLeftOut(part))
     .toSorted()
     .join(';')}`;
 }

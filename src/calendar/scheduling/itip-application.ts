@@ -24,6 +24,7 @@ import {
   leftOutOf,
   recurrenceIdOf,
   said,
+  takesPlaceAs,
   WHOLE,
 } from './instances.ts';
 import { withKeptAnswers } from './kept-answers.ts';
@@ -150,7 +151,7 @@ function cancelled(
 /** What the attendee took out of a series stays out as long as it is that series, unless it is to be answered anew. */
 function ownExclusions(message: State, copy: State | undefined, { recipients, to, zone }: Incoming): Exclusion[] {
   const [is, was] = [message, copy].map((state) => state?.instances.find(({ key }) => key === WHOLE));
-  if (copy === undefined || is === undefined || is.timing !== was?.timing) return [];
+  if (copy === undefined || is === undefined || was === undefined || !takesPlaceAs(is, was)) return [];
   const excluded = new Set(exclusionsOf(message.object, zone).map(({ key }) => key));
   const organizers = leftOutOf(was.component);
   return exclusionsOf(copy.object, zone).filter(({ key }) => {
@@ -172,7 +173,7 @@ function answerIn({ component }: Instance, identity: string, recipients: Recipie
  */
 function withOwnAnswer(instance: Instance, before: Instance | undefined, { recipients, to }: Incoming): Component {
   const { component } = instance;
-  if (before?.timing !== instance.timing || before.isCancelled) return component;
+  if (before === undefined || !takesPlaceAs(instance, before) || before.isCancelled) return component;
   const own = lineOf(recipients, before.component, to);
   const partstat = own === undefined ? UNANSWERED : said(own, 'PARTSTAT', UNANSWERED);
   const sentBy = own === undefined ? undefined : parameterOf(own, 'SENT-BY');

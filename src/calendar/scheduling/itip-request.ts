@@ -3,7 +3,16 @@ import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { makeProperty, parameterOf, propertiesOf, type Property, propertyOf } from '../icalendar/component.ts';
 import { replaceLines } from '../icalendar/edits.ts';
-import { ASKED_SEQUENCE, exclusionsOf, type Instance, instancesOf, isInPlace, said, WHOLE } from './instances.ts';
+import {
+  ASKED_SEQUENCE,
+  exclusionsOf,
+  type Instance,
+  instancesOf,
+  isInPlace,
+  said,
+  takesPlaceAs,
+  WHOLE,
+} from './instances.ts';
 import { type Keeping, withKeptAnswers, withKnownReplies } from './kept-answers.ts';
 import { cancelOf, requestOf, type SchedulingMessage, signatureOf, viewOf } from './messages.ts';
 import { isOutside, UNDELIVERED, UNKNOWN } from './outside-mail.ts';
@@ -101,7 +110,7 @@ function revise(
   for (const instance of given.instances) {
     const prior = known.get(instance.key) ?? whole;
     const isMoved = known.has(instance.key)
-      ? prior?.timing !== instance.timing
+      ? prior !== undefined && !takesPlaceAs(instance, prior)
       : prior !== undefined && instance.key !== WHOLE && !isInPlace(instance, given.object, zone);
     if (prior === undefined) continue;
     const isRevised = isMoved || (known.has(instance.key) && isRevisedInPlace(instance, prior, leftOut));
@@ -124,9 +133,9 @@ const UNANSWERED = 'NEEDS-ACTION';
 
 type LineEdit = readonly [line: Pick<Property, 'start' | 'end'>, by: Property];
 
-/** Whether something else takes place at the same times: the series has other dates left out, or it was ended, or is back. */
+/** Whether something else takes place at the same times: the series has other dates left out, or ends sooner, or it was ended, or is back. */
 function isRevisedInPlace(instance: Instance, prior: Instance, leftOut: readonly (readonly string[])[]): boolean {
-  if (instance.isCancelled !== prior.isCancelled) return true;
+  if (instance.isCancelled !== prior.isCancelled || instance.timing !== prior.timing) return true;
   const [before, after] = leftOut.map((keys) => [...new Set(keys)].toSorted().join(' '));
   return instance.key === WHOLE && before !== after;
 }

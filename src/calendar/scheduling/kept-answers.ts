@@ -7,7 +7,7 @@ import { type CalendarObject } from '../icalendar/calendar-object.ts';
 import { type Component, parameterOf, propertiesOf, type Property } from '../icalendar/component.ts';
 import { putOverride, replaceLines } from '../icalendar/edits.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
-import { type Instance, instancesOf, isInPlace, recurrenceIdOf, said, WHOLE } from './instances.ts';
+import { type Instance, instancesOf, isInPlace, recurrenceIdOf, said, takesPlaceAs, WHOLE } from './instances.ts';
 import { identityOf, isServers, lineOf, type Recipients, REPLY_STAMP, withParameters } from './people.ts';
 import { singleOccurrence } from './single-occurrence.ts';
 
@@ -59,9 +59,10 @@ export function withKnownReplies(
   { recipients, zone }: Pick<Keeping, 'recipients' | 'zone'>,
 ): Uint8Array | undefined {
   const known = new Map(before.map((instance) => [instance.key, instance]));
-  const edits = instancesOf(after, zone).flatMap(({ component, key, timing }) => {
+  const edits = instancesOf(after, zone).flatMap((instance) => {
+    const { component, key } = instance;
     const prior = known.get(key);
-    if (prior?.timing !== timing) return [];
+    if (prior === undefined || !takesPlaceAs(instance, prior)) return [];
     return propertiesOf(component, 'ATTENDEE').flatMap((line): [Property, Property][] => {
       const replied = lineOf(recipients, prior.component, identityOf(recipients, line.value));
       const stamp = replied === undefined ? undefined : parameterOf(replied, REPLY_STAMP);

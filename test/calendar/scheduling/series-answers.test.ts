@@ -132,3 +132,77 @@ test('CAL-03 what somebody writes for the organiser is a conflict for the organi
   assert.equal(await put(`/dav/calendars/dave/${shared}/${file}`, his, 'Of Dave'), 204);
   assert.equal(await put(`/dav/calendars/alice/default/${file}`, hers, 'Of Alice'), 412);
 });
+
+test('CAL-03 a series that only ends sooner asks nobody anew: what they answered to it, and to single dates, stays', async () => {
+  const entry = await makeEntry(server, alice, ids.get(alice) as string, {
+    ...SERIES,
+    ...{ rule: { frequency: 'weekly', count: 5 }, attendees: ['bob', 'carol'] },
+  });
+  const [first, second, third, fourth, fifth] = [...DATES, '20270125T090000', '20270201T090000'] as const;
+  await until(async () => (await occurrence(bob, entry, first)) !== undefined, 'the copy');
+  await answer(bob, entry, 'accepted');
+  await leave(bob, entry, second);
+  await says(alice, entry, second, 'bob declined', 'carol needs_action');
+  const stays = async (gone: string) => {
+    for (const who of [bob, carol])
+      await until(async () => (await occurrence(who, entry, gone)) === undefined, `${gone} to be gone`);
+    for (const who of [alice, carol]) {
+      await says(who, entry, first, 'bob accepted', 'carol needs_action');
+      await says(who, entry, second, 'bob declined', 'carol needs_action');
+    }
+    assert.equal(
+      (await occurrence(bob, entry, first))?.attendees.find(({ user }) => user === 'bob')?.answer,
+      'accepted',
+    );
+    assert.equal(await occurrence(bob, entry, second), undefined);
+    const { items } = (await call<{ items: { entry: EntryView }[] }>(server, bob, 'GET', '/v1/invitations')).body;
+    assert.deepEqual(
+      items.filter((one) => one.entry.uid === entry.uid),
+      [],
+    );
+  };
+  await change(entry, { rule: { frequency: 'weekly', count: 4 } });
+  await stays(fifth);
+  // By a time in place of a number, as most programs end a series.
+  const path = `/v1/calendars/${ids.get(alice)}/entries/${entry.id}?scope=this_and_following&recurrence_id=${fourth}`;
+  assert.equal((await call(server, alice, 'DELETE', path)).status, 204);
+  await stays(fourth);
+  assert.notEqual(await occurrence(carol, entry, third), undefined);
+  // A date more is another one that nobody answered.
+  await change(entry, { rule: { frequency: 'weekly', count: 4 } });
+  for (const who of [alice, carol]) await says(who, entry, first, 'bob needs_action', 'carol needs_action');
+});
+
+test('CAL-03 a client that drops the series, or an occurrence that its organiser moved, is refused, and one that leaves it out declines', async () => {
+  const entry = await invite(['bob']);
+  const times = { local_start: '2027-01-11T11:00:00', local_end: '2027-01-11T12:00:00', tz: 'Europe/Berlin' };
+  await change(entry, { scope: 'this', recurrence_id: DATES[1], ...times });
+  await until(
+    async () => (await occurrence(bob, entry, DATES[1]))?.local_start === '2027-01-11T11:00:00',
+    'it is moved',
+  );
+  const headers = await appPassword(server, bob);
+  const path = `/dav/calendars/bob/default/${entry.id}.ics`;
+  const read = async () =>
+    (await (await fetch(`${server.calendar}${path}`, { headers })).text()).replaceAll('\r\n ', '');
+  const text = await read();
+  const [series = '', moved = ''] = text.match(/BEGIN:VEVENT[^]*?END:VEVENT\r\n/g) ?? [];
+  assert.match(moved, /^RECURRENCE-ID/m);
+  assert.equal((await putObject(server, headers, path, text.replace(moved, ''))).status, 403);
+  assert.equal((await putObject(server, headers, path, text.replace(series, ''))).status, 403);
+  assert.equal(await read(), text);
+  await says(alice, entry, DATES[0], 'bob needs_action');
+  // An occurrence that has nothing but an answer of its own may lose it, and is answered as the series is.
+  const answered = series
+    .replace(/RRULE:.*\r\n/, `RECURRENCE-ID;TZID=Europe/Berlin:${DATES[2]}\r\n`)
+    .replace(/(DTSTART[^:]*:).*/, `$1${DATES[2]}`)
+    .replace(/(DTEND[^:]*:).*/, '$120270118T100000')
+    .replace(/NEEDS-ACTION/, 'TENTATIVE');
+  assert.equal((await putObject(server, headers, path, text.replace(series, `${series}${answered}`))).status, 204);
+  await says(alice, entry, DATES[2], 'bob tentative');
+  assert.equal((await putObject(server, headers, path, text)).status, 204);
+  const out = series.replace('RRULE:', `EXDATE;TZID=Europe/Berlin:${DATES[1]}\r\nRRULE:`);
+  assert.equal((await putObject(server, headers, path, text.replace(moved, '').replace(series, out))).status, 204);
+  await says(alice, entry, DATES[1], 'bob declined');
+  await says(alice, entry, DATES[0], 'bob needs_action');
+});
