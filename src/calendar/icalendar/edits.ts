@@ -119,6 +119,12 @@ export function putOverride(
   return splice(object, [{ start: at.start, end: at.end, text: writeComponent(component) }]);
 }
 
+/** Puts components behind the last one that describes something. */
+export function addComponents(object: CalendarObject, components: readonly Component[]): Uint8Array {
+  const end = Math.max(...describedBy(object).map((it) => it.end));
+  return splice(object, [{ start: end, end, text: components.map(writeComponent).join('') }]);
+}
+
 /** Takes the override of an instance away, so that it is as the series has it; undefined when there is none. */
 export function removeOverride(object: CalendarObject, recurrenceId: string, zone: string): Uint8Array | undefined {
   const known = overrideOf(new Series(object, zone), recurrenceId);

@@ -18,7 +18,7 @@ import type { AlarmAnswer, AlarmQuestion } from '../reminders/alarm-times.ts';
 import type { Detail, FlatObject } from '../ics/flattening.ts';
 import type { Split } from '../ics/splitting.ts';
 import type { FeedAnswer, FeedQuestion } from '../subscriptions/feed-reading.ts';
-import type { AttendeeChange } from '../scheduling/attendee-changes.ts';
+import type { AttendeeChange, Left } from '../scheduling/attendee-changes.ts';
 import type { Applied } from '../scheduling/itip-application.ts';
 import type { AnsweredBooking, BookingAnswers, BookingParts, BookingQuestion } from '../scheduling/booking-parts.ts';
 import type { AvailabilityQuestion, UnavailableTimes } from '../availability/availability.ts';
@@ -72,9 +72,9 @@ export class DerivationPool {
     return (await this.#run(task)) as Scheduled;
   }
 
-  /** Whether an attendee leaves what is their organiser's to say. @throws CalendarFault; Refusal `busy`. */
-  async leavesOrganizers(change: AttendeeChange): Promise<boolean> {
-    return (await this.#run({ kind: 'compare', ...change })) as boolean;
+  /** What an attendee leaves of what is their organiser's to say. @throws CalendarFault; Refusal `busy`. */
+  async leftOfOrganizers(change: AttendeeChange): Promise<Left> {
+    return (await this.#run({ kind: 'compare', ...change })) as Left;
   }
 
   /** What a scheduling message makes of a copy. @throws CalendarFault; Refusal `busy`. */

@@ -24,7 +24,7 @@ import { splitFile, type Split } from '../ics/splitting.ts';
 import { replaceLines } from '../icalendar/edits.ts';
 import { answerAlarms, type AlarmAnswer, type AlarmQuestion } from '../reminders/alarm-times.ts';
 import { RESPONSE_COMMENT, withParameters } from '../scheduling/people.ts';
-import { leavesOrganizers, type AttendeeChange } from '../scheduling/attendee-changes.ts';
+import { leftOfOrganizers, type AttendeeChange, type Left } from '../scheduling/attendee-changes.ts';
 import { answer, respond, type Response } from '../scheduling/itip-reply.ts';
 import { readFeed, type FeedAnswer, type FeedQuestion } from '../subscriptions/feed-reading.ts';
 import { apply, type Applied, type Incoming } from '../scheduling/itip-application.ts';
@@ -169,7 +169,7 @@ type BookingAnswered = AnsweredBooking | BookingParts;
 export function carryOut(
   task: DerivationTask,
 ):
-  | boolean
+  | Left
   | Derived
   | DerivedExpansion
   | Uint8Array
@@ -190,7 +190,7 @@ export function carryOut(
   if (task.kind === 'split') return splitFile(task.bytes);
   if (task.kind === 'flatten') return flatten(task.bytes, task.detail, task.salt);
   if (task.kind === 'schedule') return task.role === 'organizer' ? organize(task, task.own) : answer(task, task.own);
-  if (task.kind === 'compare') return leavesOrganizers(task);
+  if (task.kind === 'compare') return leftOfOrganizers(task);
   if (task.kind === 'apply') return apply(task);
   if (task.kind === 'outside') return applyFromOutside(task);
   if (task.kind === 'proposal') return takeProposal(task);

@@ -65,6 +65,14 @@ interface KnownState extends ObjectState {
 /** Times that an object is judged anew because somebody changed it in between. Then the caller hears `busy`. */
 const JUDGED_TIMES_MAX = 4;
 
+/** How an object comes to be judged. */
+interface Judging {
+  readonly isImported?: boolean;
+  readonly isMoved?: boolean;
+  /** Whether what its writer had dropped was put back: there is no second time. */
+  readonly isRestored?: boolean;
+}
+
 export class CalendarObjectWriter {
   readonly #options: ObjectWriterOptions;
 
@@ -209,7 +217,7 @@ export class CalendarObjectWriter {
     calendarId: string,
     name: string,
     bytes: Uint8Array,
-    { isImported = false, isMoved = false }: { readonly isImported?: boolean; readonly isMoved?: boolean } = {},
+    { isImported = false, isMoved = false, isRestored = false }: Judging = {},
   ): Promise<JudgedObject> {
     const { book, calendars, clock, pool, scheduler } = this.#options;
     const { calendar, access } = accessCalendar(calendars, user, calendarId, 'write');
@@ -234,7 +242,13 @@ export class CalendarObjectWriter {
     const isOthers = isAttendees || (whose !== user && whose !== owner);
     if (before?.isScheduled === true && whose !== undefined && isOthers) {
       const change = { before: before.bytes, after: bytes, zone: calendar.zone };
-      if (!(await pool.leavesOrganizers(change))) throw new Refusal('invitation_change_forbidden');
+      const left = await pool.leftOfOrganizers(change);
+      if (left === 'not all' || (left !== 'all' && isRestored)) throw new Refusal('invitation_change_forbidden');
+      if (left !== 'all') {
+        const judging = { isImported, isMoved, isRestored: true };
+        const judged = await this.judge(user, calendarId, name, left.restored, judging);
+        return { ...judged, isCorrected: true };
+      }
     }
     const corrected = corrections.length === 0 ? bytes : await pool.correct(bytes, corrections);
     const after = { bytes: corrected, participations };

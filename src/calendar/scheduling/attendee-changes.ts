@@ -1,4 +1,5 @@
 /** What an attendee may change of their copy: their answer and what is their own, not what their organiser says (RFC 6638, 3.2.2.1). */
+import { addComponents } from '../icalendar/edits.ts';
 import { readCalendarObject } from '../icalendar/object-reader.ts';
 import { type Component, textOf } from '../icalendar/component.ts';
 import { exclusionsOf, type Instance, instancesOf, isInPlace, WHOLE } from './instances.ts';
@@ -14,12 +15,15 @@ export interface AttendeeChange {
 /** What a reader of an invitation goes by. The rest a client may write anew in its own way, and the next REQUEST brings it back. */
 const ORGANIZERS = ['SUMMARY', 'LOCATION'] as const;
 
+/** What a change leaves of what the organiser says: `all`, `not all`, or all of it in the new state with what that had dropped. */
+export type Left = 'all' | 'not all' | { readonly restored: Uint8Array };
+
 /**
  * Whether times, title and place are as they were. An occurrence may be left out, which declines it, and may get a component of
- * its own for an answer of its own, or lose one that says nothing of the organiser's: a client that drops more would have the
- * occurrence back at the time that it was moved from, or the series declined. @throws CalendarFault.
+ * its own for an answer of its own, or lose one that says nothing of the organiser's. A client that drops more does not mean it: the
+ * occurrence would be back at the time that it was moved from, or the series declined. That is put back. @throws CalendarFault.
  */
-export function leavesOrganizers({ after, before, zone }: AttendeeChange): boolean {
+export function leftOfOrganizers({ after, before, zone }: AttendeeChange): Left {
   const prior = readCalendarObject(before);
   const known = new Map(instancesOf(prior, zone).map((instance) => [instance.key, instance]));
   const whole = known.get(WHOLE);
@@ -39,7 +43,9 @@ export function leavesOrganizers({ after, before, zone }: AttendeeChange): boole
     !instance.isCancelled &&
     isInPlace(instance, prior, zone) &&
     saysSame(series.component, instance.component);
-  return instances.every(isSame) && [...known.values()].every(isKept);
+  if (!instances.every(isSame)) return 'not all';
+  const dropped = [...known.values()].filter((instance) => !isKept(instance)).map(({ component }) => component);
+  return dropped.length === 0 ? 'all' : { restored: addComponents(stated, dropped) };
 }
 
 function saysSame(one: Component, other: Component): boolean {
