@@ -62,9 +62,11 @@ test('an address says what is searched for, whatever else stands in it', () => {
   });
 });
 
+const snippetAt = (hit: Parameters<typeof snippetOf>[0]) => snippetOf(hit, (user) => `${user} **of** the crew`);
+
 test('a hit is shown from a little before its first place, and no place of it is cut apart', () => {
   const body = `${'a '.repeat(100)}needle ${'b'.repeat(10_000)}`;
-  const pieces = snippetOf({ body, highlights: [[200, 206]] });
+  const pieces = snippetAt({ body, highlights: [[200, 206]] });
   assert.deepEqual(
     pieces.map(({ isMarked }) => isMarked),
     [false, false, true, false, false],
@@ -72,18 +74,36 @@ test('a hit is shown from a little before its first place, and no place of it is
   assert.equal(pieces[2]?.text, 'needle');
   const shown = pieces.map(({ text }) => text).join('');
   assert.ok(shown.startsWith('…') && shown.endsWith('…') && shown.length < 300, shown);
-  const [whole] = snippetOf({ body: 'w'.repeat(10_000), highlights: [[0, 10_000]] });
+  const [whole] = snippetAt({ body: 'w'.repeat(10_000), highlights: [[0, 10_000]] });
   assert.equal(whole?.text.length, 200);
   // The cut goes through a surrogate pair, of which nothing is left.
-  const emoji = snippetOf({ body: `${'😀'.repeat(60)}end`, highlights: [[121, 123]] });
+  const emoji = snippetAt({ body: `${'😀'.repeat(60)}end`, highlights: [[121, 123]] });
   assert.ok(emoji.every(({ text }) => text.isWellFormed() && !text.includes('\ufffd')));
-  const hostile = snippetOf({ body: `\u202ex${'\u0301'.repeat(1_000)}y`, highlights: [[1, 2]] });
+  const hostile = snippetAt({ body: `\u202ex${'\u0301'.repeat(1_000)}y`, highlights: [[1, 2]] });
   assert.doesNotMatch(hostile.map(({ text }) => text).join(''), /\u202e|\p{M}{5}/u);
   // Formatting has no room, but for who looks for the marks.
   const marked = 'The crane is **repaired**, see `log`';
-  const shownOf = (highlights: [number, number][]) => snippetOf({ body: marked, highlights }).map(({ text }) => text);
+  const shownOf = (highlights: [number, number][]) => snippetAt({ body: marked, highlights }).map(({ text }) => text);
   assert.deepEqual(shownOf([[15, 23]]), ['The crane is ', 'repaired', ', see log']);
   assert.deepEqual(shownOf([[13, 15]]), ['The crane is ', '**', 'repaired, see log']);
+});
+
+test('around what was found people are called by their names, but where their username was looked for', () => {
+  const body = 'ask @bob, @all and @carol about **the** crane';
+  const mentions = [
+    { username: 'bob', offset: 4, length: 4 },
+    { all: true as const, offset: 10, length: 4 },
+    { username: 'carol', offset: 19, length: 6 },
+  ];
+  const shownOf = (highlights: [number, number][]) => snippetAt({ body, mentions, highlights }).map(({ text }) => text);
+  const [at, end] = [body.indexOf('crane'), body.length];
+  // What looks like formatting in a name is the name.
+  assert.deepEqual(shownOf([[at, end]]), [
+    'ask @bob **of** the crew, @all and @carol **of** the crew about the ',
+    'crane',
+  ]);
+  assert.deepEqual(shownOf([[5, 8]]), ['ask @', 'bob', ', @all and @carol **of** the crew about the crane']);
+  assert.deepEqual(shownOf([[19, 25]]), ['ask @bob **of** the crew, @all and ', '@carol', ' about the crane']);
 });
 
 /** Formats what stands between the bars, and marks what is selected then. */

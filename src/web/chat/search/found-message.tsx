@@ -1,6 +1,7 @@
 /** One message that was found: where, who, when, and the words around what was searched. It leads to its place. */
 import { Group, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SearchHit } from '#src/client/messaging-api.ts';
 import { useObserved } from '../../kit/observable.ts';
@@ -8,12 +9,13 @@ import { useChat } from '../chat-context.ts';
 import { momentOf, titleOf } from '../conversation-words.ts';
 import { UserAvatar } from '../people/conversation-avatar.tsx';
 import { useName } from '../state/people.ts';
-import { snippetOf } from './snippet.ts';
+import { snippetOf, type Piece } from './snippet.ts';
 
 export function FoundMessage({ hit }: { readonly hit: SearchHit }) {
   const chat = useChat();
   const name = useName(chat.people, hit.sender);
   const title = useConversationTitle(hit.conversation_id);
+  const pieces = useSnippet(hit);
   return (
     <Link
       to="/c/$conv"
@@ -36,11 +38,19 @@ export function FoundMessage({ hit }: { readonly hit: SearchHit }) {
           </Text>
         </Group>
         <Text size="sm" lineClamp={3} className="parley-text" component="div">
-          {snippetOf(hit).map(({ isMarked, text }, index) => (isMarked ? <mark key={index}>{text}</mark> : text))}
+          {pieces.map(({ isMarked, text }, index) => (isMarked ? <mark key={index}>{text}</mark> : text))}
         </Text>
       </div>
     </Link>
   );
+}
+
+/** The words around what was found, as they are now and as they become when somebody's name is known. */
+function useSnippet(hit: SearchHit): readonly Piece[] {
+  const { people } = useChat();
+  const mentioned = hit.mentions?.flatMap((one) => ('all' in one ? [] : [one.username])) ?? [];
+  const names = useObserved(people, () => mentioned.map((user) => people.nameOf(user)).join('\n'));
+  return useMemo(() => snippetOf(hit, (user) => people.nameOf(user)), [hit, names, people]);
 }
 
 /** What a conversation is called, also one that is not in the list yet. */

@@ -13,16 +13,29 @@ export interface Piece {
   readonly isMarked: boolean;
 }
 
-export function snippetOf(hit: Pick<SearchHit, 'body' | 'highlights'>): readonly Piece[] {
+/** Who is mentioned is called as `nameOf` says, but where what was searched stands in it. */
+export function snippetOf(
+  hit: Pick<SearchHit, 'body' | 'highlights' | 'mentions'>,
+  nameOf: (user: string) => string,
+): readonly Piece[] {
   const text = searchedText(hit);
+  const called = (begin: number, end: number): string => {
+    let [at, line] = [begin, ''];
+    for (const mention of hit.mentions ?? []) {
+      const { length, offset } = mention;
+      if ('all' in mention || offset < at || offset + length > end) continue;
+      line += `${withoutPairs(text.slice(at, offset))}@${nameOf(mention.username)}`;
+      at = offset + length;
+    }
+    return line + withoutPairs(text.slice(at, end));
+  };
   const first = hit.highlights[0]?.[0] ?? 0;
   const from = first <= BEFORE_LENGTH ? 0 : first - BEFORE_LENGTH;
   const to = Math.min(text.length, first + FROM_LENGTH);
   const pieces: Piece[] = [];
   const add = (begin: number, end: number, isMarked: boolean) => {
-    const line = harmlessLine(text.slice(begin, end));
-    // Whoever looks for such marks is to see them.
-    const piece = isMarked ? line : withoutPairs(line);
+    // Whoever looks for marks of formatting, or for a username, is to see that.
+    const piece = harmlessLine(isMarked ? text.slice(begin, end) : called(begin, end));
     if (piece !== '') pieces.push({ text: piece, isMarked });
   };
   let at = from;
