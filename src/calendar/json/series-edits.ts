@@ -15,6 +15,7 @@ import {
   type PropertyChanges,
 } from './entry-form.ts';
 import { detailChanges, withReminders } from './entry-details.ts';
+import { endsOtherwise, withoutLaterOverrides } from './series-ending.ts';
 import { followSeries } from './series-following.ts';
 import { expand } from '../recurrence/occurrences.ts';
 import { type CalendarObject } from '../icalendar/calendar-object.ts';
@@ -125,15 +126,24 @@ function remindedBy(component: Component, { reminders }: ChangeEntry, { book, us
   return withReminders(component, reminders, book.addressesOf(user)[0] ?? '');
 }
 
-/** A series whose times or rule change for all starts afresh: its exceptions were made for the times of before. */
+/**
+ * A series whose times or rule change for all starts afresh: its exceptions were made for the times of before. One that only ends at
+ * another time has the others still.
+ */
 function changeAll(object: CalendarObject, form: ChangeEntry, context: EditContext): Uint8Array {
   const component = object.master;
   if (component === undefined) throw new Refusal('field_invalid', { field: 'scope' });
   const series = new Series(object, context.zone);
   const changes = changesOf(component, series, form, context);
-  const isRevised = 'DTSTART' in changes || form.rule !== undefined;
-  if (!isRevised || (!series.isRecurring && form.rule === undefined)) {
-    const changed = followSeries(changeProperties(object, component, changes), component, changes, context.book);
+  const isMoved = 'DTSTART' in changes;
+  const rule =
+    form.rule === undefined || form.rule === null ? undefined : ruleChange(form.rule, rulePlaceOf(component, series));
+  const isEnd = !isMoved && rule !== undefined && endsOtherwise(component, rule);
+  const isRevised = isMoved || form.rule !== undefined;
+  if (isEnd || !isRevised || (!series.isRecurring && form.rule === undefined)) {
+    const inPlace = changeProperties(object, component, isEnd ? { ...changes, RRULE: [rule] } : changes);
+    const followed = followSeries(inPlace, component, changes, context.book);
+    const changed = isEnd ? withoutLaterOverrides(followed, context.zone) : followed;
     if (form.reminders === undefined) return changed;
     const next = readCalendarObject(changed);
     return replaceSubcomponents(next, remindedBy(next.master as Component, form, context).components);

@@ -6,8 +6,8 @@ import { until } from '#test/support/waiting.ts';
 import { calendarOf, mailSettings, MailServer, trusting, type Ending } from '#test/mail/mail-server.ts';
 import { AUTHSERV, MAIL_ENVIRONMENT } from '../mail/mailing.ts';
 import { appPassword, call } from '../service/calling.ts';
-import { type Answer, type MeetingModel, type Occurrence, type Told, type View, WEEKS } from './meeting-model.ts';
-import { eventsOf, type ReadEvent } from './object-text.ts';
+import { type Answer, type MeetingModel, type Occurrence, type Told, type View } from './meeting-model.ts';
+import { eventsOf, type ReadEvent, weeksOf } from './object-text.ts';
 
 export const ORGANIZER = 'alice';
 /** Of the installation. */
@@ -275,9 +275,8 @@ const hourText = (at: number): string => new Date(at).toISOString().slice(0, 13)
 function shownOf(events: readonly ReadEvent[], owner: string | undefined, isAll: boolean): unknown {
   if (events.every(({ isCancelled }) => isCancelled)) return 'cancelled';
   const whole = events.find(({ at }) => at === undefined);
-  const isSeries = whole?.lines.some((line) => line.startsWith('RRULE')) === true;
   const starts =
-    whole === undefined ? [] : Array.from({ length: isSeries ? WEEKS : 1 }, (_, week) => whole.start + week * WEEK);
+    whole === undefined ? [] : Array.from({ length: weeksOf(whole.lines) }, (_, week) => whole.start + week * WEEK);
   const singles = new Map(events.flatMap((one) => (one.at === undefined ? [] : [[one.at, one] as const])));
   const all = [...starts.filter((at) => whole?.left.includes(at) !== true), ...singles.keys()];
   return sorted(

@@ -21,6 +21,8 @@ export interface WrittenMeeting {
   readonly singles: ReadonlyMap<number, Written>;
   /** Original starts that are left out. */
   readonly left: ReadonlySet<number>;
+  /** Of a series, how often it takes place. */
+  readonly weeks: number;
 }
 
 /** The same with what is answered. */
@@ -59,6 +61,8 @@ export class MeetingModel {
   readonly uid: string;
   readonly isSeries: boolean;
   whole: Part;
+  /** Of a series, how often it takes place. */
+  weeks = WEEKS;
   readonly singles = new Map<number, Part>();
   readonly left = new Set<number>();
   isGone = false;
@@ -73,12 +77,12 @@ export class MeetingModel {
     this.uid = uid;
     this.isSeries = isSeries;
     this.whole = { start, title, answers: new Map([...people].map((one) => [one, UNANSWERED])), moves: 0 };
-    for (const person of people) this.#deliver(person, undefined);
+    for (const person of people) this.#deliver(person, false);
   }
 
   /** Original starts that take place. */
   get starts(): number[] {
-    const all = Array.from({ length: this.isSeries ? WEEKS : 1 }, (_, week) => this.whole.start + week * WEEK);
+    const all = Array.from({ length: this.isSeries ? this.weeks : 1 }, (_, week) => this.whole.start + week * WEEK);
     return all.filter((start) => !this.left.has(start));
   }
 
@@ -125,7 +129,10 @@ export class MeetingModel {
   write(next: WrittenMeeting, outside: readonly string[]): Map<string, Told> {
     const [before, people] = [this.#signatures(outside), new Set([...this.#invited()])];
     const prior = { whole: this.whole, singles: new Map(this.singles) };
-    this.whole = answered(next.whole, prior.whole, prior.whole, next.whole.start !== prior.whole.start);
+    // Dates that are added were not answered; where a series ends sooner, all that are left were.
+    const isAnother = next.whole.start !== prior.whole.start || next.weeks > this.weeks;
+    this.weeks = next.weeks;
+    this.whole = answered(next.whole, prior.whole, prior.whole, isAnother);
     this.singles.clear();
     for (const [start, written] of next.singles) {
       const known = prior.singles.get(start);
@@ -136,7 +143,7 @@ export class MeetingModel {
     for (const start of next.left) this.left.add(start);
     this.#keepAnswers(prior);
     for (const person of new Set([...people, ...this.#invited()]))
-      if (!outside.includes(person)) this.#deliver(person, prior.whole.start);
+      if (!outside.includes(person)) this.#deliver(person, !isAnother);
     const after = this.#signatures(outside);
     return new Map(outside.map((one) => [one, toldBy(before.get(one) ?? '', after.get(one) ?? '')]));
   }
@@ -232,8 +239,8 @@ export class MeetingModel {
     }
   }
 
-  /** What a copy becomes by what there is now. @param before when the series began before; undefined for a new one. */
-  #deliver(person: string, before: number | undefined): void {
+  /** What a copy becomes by what there is now. @param isSame whether the series is the one of before, or ends sooner. */
+  #deliver(person: string, isSame: boolean): void {
     const parts = [...this.viewOf(person).keys()].map((key) =>
       key === 'whole' ? this.whole : (this.singles.get(Number(key)) as Part),
     );
@@ -250,7 +257,7 @@ export class MeetingModel {
     }
     for (const start of copy.hidden) {
       // What the organiser left out meanwhile is the organiser's word, and not theirs.
-      const isThere = before === this.whole.start && !this.left.has(start);
+      const isThere = isSame && !this.left.has(start);
       const isStill = isThere && this.occurrenceOf(person, start)?.answer === 'DECLINED';
       if (!isStill) copy.hidden.delete(start);
     }
@@ -262,7 +269,8 @@ export class MeetingModel {
       people.map((person) => {
         const parts = [...this.viewOf(person)].map(([key, { start, title }]) => {
           const part = key === 'whole' ? this.whole : (this.singles.get(Number(key)) as Part);
-          return [key, start, title, ...[...part.answers.keys()].toSorted()];
+          const weeks = key === 'whole' && this.isSeries ? this.weeks : 1;
+          return [key, start, title, weeks, ...[...part.answers.keys()].toSorted()];
         });
         const absent = [...this.singles].filter(([, { answers }]) => !answers.has(person)).map(([start]) => start);
         const isEmpty = parts.length === 0;

@@ -135,5 +135,10 @@ export function writtenIn(text: string, organizer: string): WrittenMeeting {
     whole: written(whole),
     singles: new Map(singles.map((one) => [one.at as number, written(one)])),
     left: new Set(whole.left),
+    weeks: weeksOf(whole.lines),
   };
 }
+
+/** How often a series takes place, by its lines. */
+export const weeksOf = (lines: Event): number =>
+  Number(/COUNT=(\d+)/.exec(lines.find((line) => line.startsWith('RRULE')) ?? '')?.[1] ?? 1);

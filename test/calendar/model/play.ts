@@ -19,6 +19,7 @@ import {
 } from './object-text.ts';
 
 const HOUR = 3_600_000;
+const WEEK = 7 * 24 * HOUR;
 const MEETINGS_MAX = 4;
 const SHARES = ['none', 'free_busy', 'read', 'write', 'delegate'] as const;
 const ANSWERS = ['ACCEPTED', 'DECLINED', 'TENTATIVE'] as const;
@@ -82,6 +83,13 @@ export class Play {
 
   #hour(): number {
     return FIRST_DAY + this.#random.whole(0, 6) * 24 * HOUR + this.#random.whole(7, 17) * HOUR;
+  }
+
+  /** How often a series takes place from now on, with one date at least. */
+  #weeks({ left, whole }: MeetingModel): number {
+    const isOne = (weeks: number) =>
+      Array.from({ length: weeks }, (_, at) => at).some((at) => !left.has(whole.start + at * WEEK));
+    return this.#random.pick([1, 2, 3, 4, 5].filter(isOne));
   }
 
   #title(): string {
@@ -168,7 +176,7 @@ export class Play {
     const random = this.#random;
     const path = `/v1/calendars/${this.#cast.ids[ORGANIZER]}/entries/${id}`;
     const now = writtenOf(model);
-    const kind = random.pick(['retitle', 'move', 'people', 'one', 'one', 'leave'] as const);
+    const kind = random.pick(['retitle', 'move', 'people', 'one', 'one', 'leave', 'end'] as const);
     const at = model.starts.length === 0 || !model.isSeries ? undefined : random.pick(model.starts);
     const by = random.pick(ORGANIZING);
     const patch = async (form: object) => await this.#cast.ask(by, 'PATCH', path, form);
@@ -188,6 +196,13 @@ export class Play {
       await patch({ scope: 'this', recurrence_id: timeText(at, isBerlin), ...form });
       return this.#write(meeting, by, { ...now, singles: new Map(now.singles).set(at, next) });
     }
+    if (kind === 'end' && model.isSeries) {
+      const weeks = this.#weeks(model);
+      await patch({ rule: { frequency: 'weekly', count: weeks } });
+      this.log.push(`  ${weeks} times`);
+      const singles = [...now.singles].filter(([start]) => start < now.whole.start + weeks * WEEK);
+      return this.#write(meeting, by, { ...now, weeks, singles: new Map(singles) });
+    }
     if (kind === 'people') {
       const who = random.pick(INVITED);
       const isIn = now.whole.people.has(who);
@@ -200,7 +215,7 @@ export class Play {
     if (kind === 'move') {
       const start = this.#hour();
       await patch(this.#times(start, isBerlin));
-      return this.#write(meeting, by, { whole: { ...now.whole, start }, singles: new Map(), left: new Set() });
+      return this.#write(meeting, by, { ...now, whole: { ...now.whole, start }, singles: new Map(), left: new Set() });
     }
     const title = this.#title();
     await patch({ title });
@@ -263,7 +278,7 @@ export class Play {
     const singles = new Map(events.filter(isSingle).map((lines) => [startOf(lines, 'RECURRENCE-ID'), lines]));
     const isBerlin = isOfBerlin(whole);
     const at = model.isSeries && model.starts.length > 0 ? random.pick(model.starts) : undefined;
-    const kind = random.pick(['retitle', 'move', 'people', 'one', 'one', 'leave'] as const);
+    const kind = random.pick(['retitle', 'move', 'people', 'one', 'one', 'leave', 'end'] as const);
     this.log.push(`${kind} ${at === undefined ? '' : instantText(at)}`);
     if (kind === 'leave' && model.left.size > 0 && random.chance(0.5)) {
       this.log.push(`${this.log.pop()} taken back`);
@@ -283,6 +298,12 @@ export class Play {
           : withLines(before, ['SUMMARY'], [`SUMMARY:${this.#title()}`]),
       );
       return [whole, ...singles.values()];
+    }
+    if (kind === 'end' && model.isSeries) {
+      const weeks = this.#weeks(model);
+      this.log.push(`${this.log.pop()} ${weeks} times`);
+      const kept = [...singles].filter(([start]) => start < model.whole.start + weeks * WEEK).map(([, lines]) => lines);
+      return [withLines(whole, ['RRULE'], [`RRULE:FREQ=WEEKLY;COUNT=${weeks}`]), ...kept];
     }
     if (kind === 'people') {
       const who = random.pick(INVITED);
@@ -457,7 +478,7 @@ function moved(lines: Event, start: number, isBerlin: boolean): string[] {
   return withLines(lines, ['DTSTART', 'DTEND'], [timeLine('DTSTART', start, isBerlin), ...end]);
 }
 
-function writtenOf({ left, singles, whole }: MeetingModel): WrittenMeeting {
+function writtenOf({ left, singles, weeks, whole }: MeetingModel): WrittenMeeting {
   const written = ({ answers, start, title }: MeetingModel['whole']) => ({
     start,
     title,
@@ -466,17 +487,18 @@ function writtenOf({ left, singles, whole }: MeetingModel): WrittenMeeting {
   return {
     whole: written(whole),
     left: new Set(left),
+    weeks,
     singles: new Map([...singles].map(([at, one]) => [at, written(one)])),
   };
 }
 
 /** Somebody who is added or taken out for all of it is so in what has a component of its own as well. */
-function withPeople({ left, singles, whole }: WrittenMeeting, who: string, isIn: boolean): WrittenMeeting {
+function withPeople({ left, singles, weeks, whole }: WrittenMeeting, who: string, isIn: boolean): WrittenMeeting {
   const changed = (one: Written): Written => {
     const people = new Set(one.people);
     if (isIn) people.add(who);
     else people.delete(who);
     return { ...one, people };
   };
-  return { left, whole: changed(whole), singles: new Map([...singles].map(([at, one]) => [at, changed(one)])) };
+  return { left, weeks, whole: changed(whole), singles: new Map([...singles].map(([at, one]) => [at, changed(one)])) };
 }

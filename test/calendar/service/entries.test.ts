@@ -134,6 +134,43 @@ test('CAL-03 this and all that follow become a series of their own, in one step'
   assertRefused(await call(server, alice, 'GET', `${ENTRIES}/${split.body.id}`), 'entry_not_found');
 });
 
+test('CAL-01 a series that ends at another time keeps what was changed and left out of its other dates', async () => {
+  const { id: talks } = await makeCalendar(server, alice);
+  const first = '2027-01-04T09:00:00';
+  const times = { local_start: first, local_end: '2027-01-04T10:00:00', tz: 'Europe/Berlin' };
+  const entry = await makeEntry(server, alice, talks, {
+    title: 'Talk',
+    ...times,
+    rule: { frequency: 'weekly', count: 5 },
+  });
+  const path = `/v1/calendars/${talks}/entries/${entry.id}`;
+  const patch = async (form: object) => {
+    const reply = await call(server, alice, 'PATCH', path, form);
+    assert.equal(reply.status, 200, reply.text);
+  };
+  const at = (day: string) => `2027${day}T090000`;
+  for (const [day, title] of [
+    ['0111', 'Second'],
+    ['0201', 'Fifth'],
+  ] as const)
+    await patch({ scope: 'this', recurrence_id: at(day), title });
+  const left = `${path}?scope=this&recurrence_id=${at('0118')}`;
+  assert.equal((await call(server, alice, 'DELETE', left)).status, 204);
+  const titles = async () => {
+    const items = await range(server, alice, talks, '2027-01-01T00:00:00Z', '2027-04-01T00:00:00Z');
+    return items.map((item) => `${String(item['start_at']).slice(5, 10)} ${String(item['title'])}`);
+  };
+  assert.deepEqual(await titles(), ['01-04 Talk', '01-11 Second', '01-25 Talk', '02-01 Fifth']);
+  await patch({ rule: { frequency: 'weekly', count: 4 } });
+  assert.deepEqual(await titles(), ['01-04 Talk', '01-11 Second', '01-25 Talk']);
+  // The fifth is one of the series again.
+  await patch({ rule: { frequency: 'weekly', until: '2027-02-08T23:00:00' } });
+  assert.deepEqual(await titles(), ['01-04 Talk', '01-11 Second', '01-25 Talk', '02-01 Talk', '02-08 Talk']);
+  // At other times it starts afresh.
+  await patch({ rule: { frequency: 'weekly', interval: 2, count: 3 } });
+  assert.deepEqual(await titles(), ['01-04 Talk', '01-18 Talk', '02-01 Talk']);
+});
+
 test('what makes no sense is refused with its field', async () => {
   const at = { title: 'x', local_start: '2026-07-01T10:00:00' };
   const refused: [object, string][] = [
