@@ -150,8 +150,26 @@ function putInPlace(making: string, built: string): void {
       brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
     );
   }
+  takePlace(making, built);
+}
+
+/** Two that build at once each find what the other put there, or took away: the later one stays. */
+function takePlace(making: string, built: string): void {
   const old = `${making}-old`;
-  if (existsSync(built)) renameSync(built, old);
-  renameSync(making, built);
-  rmSync(old, { recursive: true, force: true });
+  for (let isThere = false; !isThere;) {
+    isUnless('ENOENT', () => renameSync(built, old));
+    isThere = isUnless('ENOTEMPTY', () => renameSync(making, built));
+    rmSync(old, { recursive: true, force: true });
+  }
+}
+
+/** Whether something was done, and not refused by that code. */
+function isUnless(code: string, act: () => void): boolean {
+  try {
+    act();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== code) throw error;
+    return false;
+  }
 }
