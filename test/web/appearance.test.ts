@@ -165,13 +165,17 @@ describe('appearance', { skip: CHROMIUM === undefined && 'no Chromium on this ma
         await page.getByRole('main').waitFor();
         await until(async () => (await widthOf(page)) === 320, `${path} with text of ${text} to fit`, 5_000);
         for (const target of await page.locator('button[aria-haspopup]:visible').all()) {
+          // One that is closing is still to be seen while the next one opens.
+          const is = async (expanded: string, what: string) =>
+            await until(async () => (await target.getAttribute('aria-expanded')) === expanded, what);
           await target.press('Enter');
-          await page.locator('[role=menu]:visible, [role=dialog]:visible').first().waitFor();
+          await is('true', 'a menu to open');
           const name = await target.getAttribute('aria-label');
           // What opens is put into its place a picture later.
           const what = `${name} of ${path} with text of ${text} to fit`;
           await until(async () => (await widthOf(page)) === 320, what, 5_000);
           await page.keyboard.press('Escape');
+          await is('false', 'a menu to close');
         }
       }
     }
