@@ -166,10 +166,17 @@ describe('appearance', { skip: CHROMIUM === undefined && 'no Chromium on this ma
         await until(async () => (await widthOf(page)) === 320, `${path} with text of ${text} to fit`, 5_000);
         for (const target of await page.locator('button[aria-haspopup]:visible').all()) {
           // One that is closing is still to be seen while the next one opens.
-          const is = async (expanded: string, what: string) =>
-            await until(async () => (await target.getAttribute('aria-expanded')) === expanded, what);
-          await target.press('Enter');
-          await is('true', 'a menu to open');
+          const is = async (expanded: string, what: string, millis?: number) =>
+            await until(async () => (await target.getAttribute('aria-expanded')) === expanded, what, millis);
+          // The field of a conversation takes the focus as that opens, and the key with it.
+          const open = async () => {
+            await target.press('Enter');
+            return await is('true', 'a menu to open', 2_000).then(
+              () => true,
+              () => false,
+            );
+          };
+          await until(open, 'a menu to open');
           const name = await target.getAttribute('aria-label');
           // What opens is put into its place a picture later.
           const what = `${name} of ${path} with text of ${text} to fit`;
