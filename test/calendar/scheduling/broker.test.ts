@@ -271,6 +271,31 @@ test('CAL-04 an answer by mail that the organiser’s program did not know of ye
   assert.equal(written(event(';PARTSTAT=NEEDS-ACTION', '20261123T090000Z')), 'NEEDS-ACTION');
 });
 
+test('CAL-03 an answer that crosses with a shorter series counts, and one that crosses with a longer one does not', () => {
+  const eve = 'mailto:eve@example.net';
+  const recipients = { ...PEOPLE, [eve]: person(eve, '1.0') };
+  const series = (count: number, line: string) =>
+    bytesOf(['DTSTART:20261123T080000Z', `RRULE:FREQ=WEEKLY;COUNT=${count}`, ORGANIZER, ANN, line]);
+  const unanswered = 'ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:bob@example.org';
+  const [before, answered] = [series(4, unanswered), series(4, unanswered.replace('NEEDS-ACTION', 'ACCEPTED'))];
+  const replied = `ATTENDEE;PARTSTAT=DECLINED;X-PARLEY-REPLIED=20261101T080000Z:${eve}`;
+  const answerIn = (bytes: Uint8Array | undefined, who: string) =>
+    new RegExp(`PARTSTAT=([\\w-]+)[^:]*:mailto:${who}@`).exec(text(bytes).replaceAll(/\r\n /g, ''))?.[1];
+  for (const [count, kept] of [
+    [3, true],
+    [5, false],
+  ] as const) {
+    // Bob answered in his copy while the organiser, who does not know it yet, wrote.
+    const [message] = organized(before, series(count, unanswered)).messages;
+    const copy = applied(message?.bytes as Uint8Array, answered, 'ann', 'bob') as Uint8Array;
+    assert.equal(answerIn(copy, 'bob'), kept ? 'ACCEPTED' : 'NEEDS-ACTION', `COUNT=${count}`);
+    // Eve answered by mail, of which the organiser's program does not know.
+    const after = series(count, `ATTENDEE;PARTSTAT=NEEDS-ACTION:${eve}`);
+    const change = { before: series(4, replied), after, zone: ZONE, now: NOW, recipients, mailRoom: 10 };
+    assert.equal(answerIn(organize(change, 'ann').bytes, 'eve'), kept ? 'DECLINED' : 'NEEDS-ACTION', `COUNT=${count}`);
+  }
+});
+
 test('RECURRENCE-ID in UTC or another zone is the same occurrence', () => {
   const series = ['DTSTART;TZID=Europe/Berlin:20261123T090000', 'RRULE:FREQ=WEEKLY;COUNT=4', ORGANIZER, ANN, BOB];
   for (const id of [

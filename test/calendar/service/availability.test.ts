@@ -10,7 +10,7 @@ import {
 import { FIND_TIME_SLOTS_MAX, WORKING_HOURS_MAX } from '#src/protocol/calendars/availability.ts';
 import type { Person } from '#test/support/server.ts';
 import { shareServer } from '#test/support/shared-server.ts';
-import { appPassword, assertRefused, call, defaultCalendar, makeEntry } from './calling.ts';
+import { appPassword, assertRefused, call, defaultCalendar, makeCalendar, makeEntry } from './calling.ts';
 
 const { server, alice, bob, carol, dave } = await shareServer(['alice', 'bob', 'carol', 'dave']);
 /** Monday to Friday, in a zone that is an hour ahead of UTC in November. */
@@ -100,6 +100,23 @@ test('CAL-05 outside of their working hours people are unavailable, by every doo
   );
   const asked = await fetch(`${server.calendar}/dav/outbox/bob/`, { method: 'POST', headers, body });
   assert.match(await asked.text(), new RegExp(`FBTYPE=BUSY-UNAVAILABLE:${stamp(at(0))}/${stamp(at(8))}`));
+  // On their own home, with what is in another calendar of theirs.
+  const other = await makeCalendar(server, alice);
+  await makeEntry(server, alice, other.id, { title: 'Other', start_at: at(12), end_at: at(13) });
+  const range = `<C:time-range start="${stamp(at(0))}" end="${stamp(at(24))}"/>`;
+  const own = await fetch(`${server.calendar}/dav/calendars/alice/`, {
+    method: 'REPORT',
+    headers: { ...(await appPassword(server, alice)), 'content-type': 'application/xml' },
+    body: `<C:free-busy-query xmlns:C="urn:ietf:params:xml:ns:caldav">${range}</C:free-busy-query>`,
+  });
+  const times = (await own.text()).replaceAll('\r\n ', '');
+  for (const [kind, from, to] of [
+    ['BUSY-UNAVAILABLE', 0, 8],
+    ['BUSY', 10, 11],
+    ['BUSY', 12, 13],
+  ] as const)
+    assert.match(times, new RegExp(`${kind}:(?:[^\\r]*,)?${stamp(at(from))}/${stamp(at(to))}`));
+  assert.equal((await call(server, alice, 'DELETE', `/v1/calendars/${other.id}`)).status, 204);
   assert.equal((await call(server, alice, 'DELETE', '/v1/working-hours')).status, 204);
   assert.deepEqual((await call(server, alice, 'GET', '/v1/working-hours')).body, { state: 'none' });
   assert.deepEqual(await busyOf(bob, 'alice', at(0), at(24)), [taken]);
