@@ -164,6 +164,9 @@ test('CAL-03 what the organiser answers to their own meeting is seen by the othe
   await sees(['ACCEPTED', 'DECLINED']);
   await write(event('TENTATIVE', series), event('TENTATIVE', second));
   await sees(['TENTATIVE', 'TENTATIVE']);
+  // To one date alone, which has a component of its own already.
+  await write(event('TENTATIVE', series), event('ACCEPTED', second));
+  await sees(['TENTATIVE', 'ACCEPTED']);
   assert.equal(await invitations(), asked);
   assert.match(await copy(), new RegExp(`PARTSTAT=NEEDS-ACTION[^\\r]*:(mailto:ivy@|${uuidAddress('ivy')})`));
 });

@@ -287,6 +287,8 @@ test('CAL-03 an answer that crosses with a shorter series counts, and one that c
   ] as const) {
     // Bob answered in his copy while the organiser, who does not know it yet, wrote.
     const [message] = organized(before, series(count, unanswered)).messages;
+    // Either way it is a revision (RFC 5546, 2.1.4).
+    assert.match(text(message?.bytes), /^SEQUENCE:1\r$/m);
     const copy = applied(message?.bytes as Uint8Array, answered, 'ann', 'bob') as Uint8Array;
     assert.equal(answerIn(copy, 'bob'), kept ? 'ACCEPTED' : 'NEEDS-ACTION', `COUNT=${count}`);
     // Eve answered by mail, of which the organiser's program does not know.
