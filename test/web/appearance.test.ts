@@ -8,6 +8,22 @@ import { messageOf, openRow, send, signIn } from './app-page.ts';
 import { CHROMIUM, findingsOfMoreContrast, People, WIDE } from './browser.ts';
 import { buildApp } from './built-app.ts';
 
+/** Of a colour that the page names, relative as WCAG 2.2 has it. */
+async function luminanceOf(page: Page, name: string): Promise<number> {
+  const rgb = await page.evaluate((variable) => {
+    const probe = document.body.appendChild(document.createElement('i'));
+    probe.style.color = `var(${variable})`;
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return (color.match(/[\d.]+/g) ?? []).map(Number);
+  }, name);
+  const [red = 0, green = 0, blue = 0] = rgb.map((part) => {
+    const share = part / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
 const SCREENS = ['/', '/search', '/calendar', '/settings'];
 const NARROWEST = { width: 320, height: 568 };
 
@@ -145,6 +161,17 @@ describe('appearance', { skip: CHROMIUM === undefined && 'no Chromium on this ma
       if (path.startsWith('/c/')) await messageOf(page, 'metres').locator('.hljs-comment').waitFor();
       if (path === '/settings') await page.getByRole('region', { name: 'Calendar programs' }).waitFor();
       assert.deepEqual(await findingsOfMoreContrast(page), [], path);
+    }
+    // Lines, of which axe has no rule (1.4.11).
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await until(async () => (await dataOf(page, 'mantineColorScheme')) === colorScheme, colorScheme);
+      for (const line of ['--parley-line', '--mantine-color-default-border'])
+        for (const under of ['--mantine-color-body', '--parley-side']) {
+          const [one, other] = [await luminanceOf(page, line), await luminanceOf(page, under)];
+          const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+          assert.ok(ratio >= 3, `${line} on ${under} in the ${colorScheme}: ${ratio}`);
+        }
     }
     await page.context().close();
   });
